@@ -1,5 +1,5 @@
-// The receiving server, in its own process. It records every effect. Against repeats it relies only on what is guaranteed: the
-// handler of a follow runs once, and a post has the same message key each time.
+// The receiving server, in its own process. It records every effect. Against repeats it relies on what is guaranteed alone: `apply` of a
+// message runs once.
 
 import { createServer } from 'node:http'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ export interface ReceiverConfig {
   readonly directory: string
   readonly origin: string
   readonly sender: string
-  /** A planted defect: `lose` acknowledges some messages without an effect, `twice` ignores the message key. */
+  /** A planted defect: `lose` acknowledges some messages without an effect, `twice` writes some effects twice. */
   readonly plant: string | undefined
 }
 
@@ -28,7 +28,7 @@ const { directory, origin, sender, plant } = JSON.parse(process.argv[2]!) as Rec
 const path = join(directory, 'receiver.db')
 const app = new DatabaseSync(path, { timeout: 5_000 })
 app.exec('PRAGMA journal_mode = WAL')
-app.exec('CREATE TABLE effects (activity TEXT NOT NULL); CREATE TABLE seen (message_key TEXT PRIMARY KEY)')
+app.exec('CREATE TABLE effects (activity TEXT NOT NULL)')
 
 const storage = new SqliteStorage({ path })
 const federation = createFederation({
@@ -39,21 +39,18 @@ const federation = createFederation({
   http: { allowCidrs: ['127.0.0.0/8'], allowHttp: true, allowPorts: [portOf(sender)] },
   policies: { inbound: { perIpPerMinute: 10 ** 6, perPeerPerMinute: 10 ** 6, discoverPerIpPerHour: 10 ** 6 } },
   handlers: {
-    FEDERATE: ({ body, tx }) => {
-      effect(tx.handle as DatabaseSync, body.following.followerId)
-      return { accepted: true }
-    },
-    FEDERATE_POST: ({ body, messageKey, tx }) => {
-      const database = tx.handle as DatabaseSync
-      const { changes } = database.prepare('INSERT INTO seen VALUES (?) ON CONFLICT DO NOTHING').run(messageKey)
-      if (changes === 1 || plant === 'twice') effect(database, body.post.id)
-    },
+    FEDERATE: ({ body }) => ({ accepted: true, apply: effect(body.following.followerId) }),
+    FEDERATE_POST: ({ body }) => ({ apply: effect(body.post.id) }),
   },
 })
 
-function effect(database: DatabaseSync, activity: string): void {
-  if (plant === 'lose' && /[15]$/.test(activity)) return
-  database.prepare('INSERT INTO effects VALUES (?)').run(activity)
+function effect(activity: string): (tx: { readonly handle: unknown }) => void {
+  const isPlanted = /[15]$/.test(activity)
+  const times = !isPlanted ? 1 : plant === 'lose' ? 0 : plant === 'twice' ? 2 : 1
+  return ({ handle }) => {
+    const insert = (handle as DatabaseSync).prepare('INSERT INTO effects VALUES (?)')
+    for (let n = 0; n < times; n++) insert.run(activity)
+  }
 }
 
 let requests = 0

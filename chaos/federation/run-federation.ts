@@ -6,7 +6,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { programOf } from '../../scripts/test-programs.ts'
 import { generateKeyText, nodeListener } from '@holdfast/federation'
 import { freePort } from '../../servers/port.ts'
 import { randomOf } from '../random.ts'
@@ -48,9 +48,9 @@ export interface RunReport extends Verdict {
 const stuckMs = 150_000
 
 const files = {
-  producer: fileURLToPath(new URL('producer.ts', import.meta.url)),
-  worker: fileURLToPath(new URL('worker.ts', import.meta.url)),
-  receiver: fileURLToPath(new URL('receiver.ts', import.meta.url)),
+  producer: programOf(new URL('producer.ts', import.meta.url)),
+  worker: programOf(new URL('worker.ts', import.meta.url)),
+  receiver: programOf(new URL('receiver.ts', import.meta.url)),
 }
 
 export async function runFederation(options: RunOptions): Promise<RunReport> {

@@ -29,10 +29,10 @@ const app = new DatabaseSync(path, { timeout: 5_000 })
 app.exec('PRAGMA journal_mode = WAL')
 app.exec('CREATE TABLE IF NOT EXISTS effects (message_key TEXT PRIMARY KEY, what TEXT NOT NULL)')
 
-/** Writes an effect in the transaction of the message. A repeat changes nothing. */
-function apply(tx: { readonly handle: unknown }, messageKey: string, what: string): void {
-  const database = tx.handle as DatabaseSync
-  database.prepare('INSERT INTO effects VALUES (?, ?) ON CONFLICT DO NOTHING').run(messageKey, what)
+/** Writes an effect in the transaction of the message. It runs once per message. */
+function effect(messageKey: string, what: string): (tx: { readonly handle: unknown }) => void {
+  return ({ handle }) =>
+    void (handle as DatabaseSync).prepare('INSERT INTO effects VALUES (?, ?)').run(messageKey, what)
 }
 
 // ── the federation ──
@@ -54,11 +54,11 @@ const federation = createFederation({
     health: { maxAttempts: 100, delayMs: () => policies.healthCheckMs },
   },
   handlers: {
-    FEDERATE: ({ body, messageKey, tx }) => {
-      apply(tx, messageKey, `${body.following.followerId} follows ${body.following.followingId}`)
-      return { accepted: true }
+    FEDERATE: ({ body: { following }, messageKey }) => {
+      const apply = effect(messageKey, `${following.followerId} follows ${following.followingId}`)
+      return { accepted: true, apply }
     },
-    FEDERATE_POST: ({ body, messageKey, tx }) => apply(tx, messageKey, `post ${body.post.id}`),
+    FEDERATE_POST: ({ body, messageKey }) => ({ apply: effect(messageKey, `post ${body.post.id}`) }),
   },
   acks: {
     'deliver-post': async ({ open, serverUrl }) => {

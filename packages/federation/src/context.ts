@@ -2,6 +2,7 @@
 
 import type { Clock, Logger } from 'holdfast'
 import type { HttpClient } from './http/client.ts'
+import type { PeerContacts } from './peers/contacts.ts'
 import type { PeerSlots } from './peers/slots.ts'
 import type { Keyring } from './keyring.ts'
 import type { Policies } from './policies.ts'
@@ -12,10 +13,12 @@ export interface FederationEvents {
   pin_mismatch: [{ readonly origin: string; readonly from: 'discovery' | 'register' | 'health' }]
   /** The signature of an acknowledgement is not that of the peer's pinned key. */
   ack_forged: [{ readonly origin: string; readonly deliveryJobId: string }]
+  /** A peer proved that it has its old and its new keys. Its pin was replaced. */
+  pin_rotated: [{ readonly origin: string }]
   peer_unhealthy: [{ readonly origin: string; readonly reason: string }]
   peer_healthy: [{ readonly origin: string }]
-  /** A delivery was acknowledged and its job completed. */
-  delivered: [{ readonly id: string; readonly name: string; readonly origin: string }]
+  /** A delivery was acknowledged and its job completed. `isProven`: the acknowledgement was verified as signed by the peer. */
+  delivered: [{ readonly id: string; readonly name: string; readonly origin: string; readonly isProven: boolean }]
   /** An attempt failed; another one follows. */
   delivery_failing: [{ readonly id: string; readonly origin: string; readonly attempt: number; readonly code: string }]
   /** The peer asked for time with Retry-After, or too many servers were discovered. It goes on later, and no attempt was spent. */
@@ -40,10 +43,14 @@ export interface FederationContext {
   readonly clock: Clock
   readonly logger: Logger | undefined
   readonly slots: PeerSlots
+  /** A registered peer sent an authenticated message. Only in the profile `hardened`. */
+  readonly heard?: (origin: string) => void
   readonly emit: <E extends keyof FederationEvents>(event: E, ...args: FederationEvents[E]) => void
 }
 
 /** The context of the sending side. */
 export interface SendingContext extends FederationContext {
+  /** Only in the profile `hardened`. */
+  readonly contacts?: PeerContacts | undefined
   readonly scheduleHealthCheck: (serverUrl: string, attempt: number) => Promise<void>
 }

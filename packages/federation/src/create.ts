@@ -1,6 +1,6 @@
 // The factory. It resolves all options, once. It reads no environment variable: env.ts does.
 
-import { type Clock, HoldfastError, type Logger, type Storage } from 'holdfast'
+import type { Clock, Logger, Storage } from 'holdfast'
 import { systemClock } from 'holdfast/storage'
 import { resolveAliases } from './aliases.ts'
 import type { AckHandlers } from './deliver/dispatch-ack.ts'
@@ -10,13 +10,17 @@ import type { InboundHandlers } from './inbound/handlers.ts'
 import { invalidArgument } from './invalid-argument.ts'
 import type { Keyring } from './keyring.ts'
 import { canonicalOrigin } from './origin.ts'
+import type { Profile } from './policies.ts'
 import { type PolicyOptions, resolvePolicies } from './resolve-policies.ts'
 import type { FollowStore, Store } from './store/store.ts'
 import { withFollows } from './store/with-follows.ts'
 
 export interface FederationOptions {
-  /** Behaviour and wire version. `seed`: one job per delivery, v1 wire. `hardened` does not exist yet. @default 'seed' */
-  readonly profile?: 'seed' | 'hardened'
+  /**
+   * Behaviour. `seed`: five attempts per delivery. `hardened`: the back-off belongs to the peer, a delivery waits for a week and spends no
+   * attempt, and every acknowledgement is verified. Both speak the v1 wire. @default 'seed'
+   */
+  readonly profile?: Profile
   /** Origin of this server, such as `https://a.example`. */
   readonly origin: string
   /** Storage of the jobs. */
@@ -61,19 +65,15 @@ export const optionNames = [
 
 /**
  * Creates a federation. Opens no connection: the first call that needs one does.
- * @throws TypeError INVALID_ARGUMENT, FederationError ORIGIN_INVALID, HoldfastError FEATURE_UNSUPPORTED
+ * @throws TypeError INVALID_ARGUMENT, FederationError ORIGIN_INVALID
  */
 export function createFederation(options: FederationOptions): Federation {
   const { profile = 'seed', origin, ...given } = resolveOptions(options)
   if (profile !== 'seed' && profile !== 'hardened') throw invalidArgument('profile', "'seed' or 'hardened'", profile)
-  if (profile === 'hardened') {
-    const message = "createFederation: the profile 'hardened' does not exist yet. Use 'seed', the default."
-    throw new HoldfastError('FEATURE_UNSUPPORTED', message)
-  }
   for (const name of ['storage', 'store', 'keyring'] as const) {
     if (given[name] === null || typeof given[name] !== 'object') throw invalidArgument(name, 'an object', given[name])
   }
-  return assemble(given, canonicalOrigin(origin, { allowHttp: given.http?.allowHttp ?? false }))
+  return assemble({ ...given, profile }, canonicalOrigin(origin, { allowHttp: given.http?.allowHttp ?? false }))
 }
 
 type ResolvedOptions = Omit<FederationOptions, 'log'>
@@ -87,7 +87,7 @@ function resolveOptions(options: FederationOptions): ResolvedOptions {
   return given as unknown as ResolvedOptions
 }
 
-export interface AssembleOptions extends Omit<ResolvedOptions, 'profile' | 'origin'> {
+export interface AssembleOptions extends Omit<ResolvedOptions, 'origin'> {
   /** Storage of the workers. @default storage */
   readonly workerStorage?: Storage
 }
@@ -105,12 +105,14 @@ export function assemble(options: AssembleOptions, origin: string | undefined): 
     logger,
     clock = systemClock,
   } = options
-  const policies = resolvePolicies(options.policies)
+  const { profile = 'seed' } = options
+  const policies = resolvePolicies(options.policies, profile)
   const bounds = {
     maxResponseBytes: policies.http.maxResponseBytes,
     connectTimeoutMs: policies.delivery.connectTimeoutMs,
   }
   return new Federation({
+    profile,
     origin,
     allowHttp: http.allowHttp ?? false,
     storage,

@@ -4,6 +4,7 @@ import { canonicalOrigin } from './origin.ts'
 import type { FederationDeliveryJob } from './jobs.ts'
 import type { FederationQueue } from './queues.ts'
 import type { FederationContext } from './context.ts'
+import { jobOf } from './outbox.ts'
 import type { DeliveryRow } from './store/store.ts'
 
 export interface DeadLetterFilter {
@@ -13,12 +14,12 @@ export interface DeadLetterFilter {
   readonly type?: string
   /** Code of the failure. */
   readonly code?: string
-  /** Most rows that are read. `type` and `code` filter what was read. @default 100 */
+  /** Most rows. @default 100 */
   readonly limit?: number
 }
 
 export interface DeadLetters {
-  /** Returns the matching rows, oldest first. */
+  /** Returns the matching rows, oldest first. The payload of those with a stored body is empty. */
   list(filter?: DeadLetterFilter): Promise<DeliveryRow[]>
   /** Sends matching deliveries again, with all attempts, under the same ids. Returns their number. */
   redrive(filter?: DeadLetterFilter): Promise<number>
@@ -35,21 +36,16 @@ export function deadLettersOf(
   const list = async ({ peer, type, code, limit = 100 }: DeadLetterFilter = {}): Promise<DeliveryRow[]> => {
     const serverUrl = peer === undefined ? undefined : canonicalOrigin(peer, context)
     await open()
-    const rows = await deliveries.list({ status: 'failed', limit, ...(serverUrl !== undefined && { serverUrl }) })
-    const matches = (row: DeliveryRow): boolean =>
-      (type === undefined || row.name === type) && (code === undefined || row.lastError === code)
-    return rows.filter(matches)
+    return deliveries.list({ status: 'failed', serverUrl, name: type, lastError: code, limit })
   }
   return {
     list,
     redrive: async (filter) => {
       const rows = await list(filter)
-      for (const { id, name, targetUrl, serverUrl, payload } of rows) {
-        await context.store.transaction(async (tx) => {
-          await deliveries.remove(id, tx)
-          await deliveries.insert({ id, name, targetUrl, serverUrl, payload, createdAt: context.clock.now() }, tx)
-        })
-        await queue.add(name, { deliveryJobId: id, targetUrl, serverUrl, payload }, { id })
+      for (const row of rows) {
+        const { id, name } = row
+        await deliveries.reopen(id, context.clock.now())
+        await queue.add(name, jobOf(row), { id })
       }
       return rows.length
     },

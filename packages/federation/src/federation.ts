@@ -2,13 +2,14 @@
 // in a line or two.
 
 import { EventEmitter } from 'node:events'
-import { type Clock, HoldfastError, type Logger, type Storage } from 'holdfast'
+import type { Clock, Logger, Storage } from 'holdfast'
 import { type ConnectOnce, connectOnce } from './connect-once.ts'
 import { type DeadLetters, deadLettersOf } from './dead-letters.ts'
 import type { AckHandlers } from './deliver/dispatch-ack.ts'
 import { handleFollowAck } from './deliver/follow-ack.ts'
 import { failureCode, processFederationDelivery } from './deliver/process.ts'
-import { follow, type FollowResult, type FollowRequest } from './follow.ts'
+import { decideFollow, type FollowDecision } from './decide-follow.ts'
+import { follow, type FollowResult, type FollowRequest, unfollow } from './follow.ts'
 import type { HttpClient } from './http/client.ts'
 import { createHandler, type FederationHandler } from './inbound/handler.ts'
 import type { InboundHandlers } from './inbound/handlers.ts'
@@ -16,19 +17,24 @@ import type { FederationDeliveryJob, HealthCheckJob, ProcessorJob } from './jobs
 import type { Keyring } from './keyring.ts'
 import { resolveStopOptions, type RunOptions, runUntilStopped, type StopOptions } from './life-cycle.ts'
 import { discoverAndRegister } from './peers/discover.ts'
+import { contactName, PeerContacts } from './peers/contacts.ts'
+import { peerHolds } from './peers/holds.ts'
+import { Limiter } from './inbound/limiter.ts'
 import { federationFetch, type FederationFetchOptions, type FederationResponse } from './peers/federation-fetch.ts'
 import { markServerHealthy, markServerUnhealthy } from './peers/health.ts'
 import { type Peers, peersOf } from './peers/operator.ts'
+import { type Activity, type OutboxDependencies, send, type SendOptions, type SendResult } from './outbox.ts'
 import { processHealthCheck } from './peers/process-health-check.ts'
 import { peerGroup, peerSlots } from './peers/slots.ts'
 import { getThreatPolicy } from './peers/threat-policy.ts'
 import type { ThreatPolicy, UnhealthyReason } from './peers/threats.ts'
-import type { Policies } from './policies.ts'
+import type { Policies, Profile } from './policies.ts'
 import {
   deliveryQueueConfig,
   federationQueue,
   type FederationQueue,
   healthCheckQueueConfig,
+  notKept,
   scheduleHealthCheck,
 } from './queues.ts'
 import type { FederationEvents, SendingContext } from './context.ts'
@@ -39,6 +45,7 @@ import { type FederationWorkers, startWorkers } from './workers.ts'
 
 /** Resolved options: create.ts and env.ts make them. */
 export interface FederationParts {
+  readonly profile: Profile
   readonly origin: string | undefined
   readonly allowHttp: boolean
   /** Storage of the producers. */
@@ -100,15 +107,37 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
       logger,
       emit: (event, ...args) => this.#emit(event, args),
       slots: peerSlots(this.deliveryQueue.queue, policies, logger),
-      scheduleHealthCheck: this.scheduleHealthCheck,
+      ...(parts.profile === 'hardened' ? this.#hardened() : { scheduleHealthCheck: this.scheduleHealthCheck }),
     }
     const handle = createHandler(this.#context, { handlers: parts.handlers })
     this.handler = async (request, from) => {
       await this.#tables.open()
       return handle(request, from)
     }
-    this.peers = peersOf(this.#context, this.#tables.open)
+    this.peers = peersOf(this.#context, this.deliveryQueue.queue, this.#tables.open)
     this.deadLetters = deadLettersOf(this.#context, this.deliveryQueue, this.#tables.open)
+  }
+
+  /** The profile `hardened` contacts a peer again by a job of its own, and has no series of health checks. */
+  #hardened(): Pick<SendingContext, 'contacts' | 'heard' | 'scheduleHealthCheck'> {
+    const { clock, logger } = this.#parts
+    const contacts = new PeerContacts({
+      holds: peerHolds(this.deliveryQueue.queue),
+      scheduleContact: async (serverUrl, id, runAt) => {
+        await this.healthCheckQueue.add(contactName, { serverUrl }, { id, runAt, retention: notKept })
+      },
+    })
+    const recent = new Limiter(clock, 1, 10_000)
+    const heard = (origin: string): void => {
+      if (recent.take(origin) !== undefined) return
+      contacts.heard(this.#context, origin).catch((error: unknown) => {
+        logger?.warn?.(
+          { origin, code: failureCode(error) },
+          `federation: the contact with ${origin} could not be brought forward`,
+        )
+      })
+    }
+    return { contacts, heard, scheduleHealthCheck: async () => {} }
   }
 
   // ── life-cycle ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -175,13 +204,38 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
    */
   async follow(request: FollowRequest, tx?: unknown): Promise<FollowResult> {
     await this.#tables.open()
-    return follow(this.#context, { storage: this.#parts.storage, queue: this.deliveryQueue }, request, tx)
+    return follow(this.#context, this.#outbox, request, tx)
   }
 
-  /** The outbox of the profile `hardened`, which does not exist yet. @throws HoldfastError FEATURE_UNSUPPORTED */
-  async send(..._request: readonly unknown[]): Promise<never> {
-    const message = "federation.send: the profile 'seed' has no outbox. Add a job with deliveryQueue.add()."
-    throw new HoldfastError('FEATURE_UNSUPPORTED', message)
+  /**
+   * Takes a follow back: removes its row and tells the other server, after the follow. Returns false if there is no such follow.
+   * @param tx as that of follow() @throws FederationError ORIGIN_INVALID, ORIGIN_MISSING
+   */
+  async unfollow(request: FollowRequest, tx?: unknown): Promise<boolean> {
+    await this.#tables.open()
+    return unfollow(this.#context, this.#outbox, request, tx)
+  }
+
+  /**
+   * Accepts or rejects later a follow of a user of this server, and tells the follower's server. Returns false if there is no such follow.
+   * @param tx as that of follow() @throws FederationError ORIGIN_INVALID, ORIGIN_MISSING
+   */
+  async decideFollow(decision: FollowDecision, tx?: unknown): Promise<boolean> {
+    await this.#tables.open()
+    return decideFollow(this.#context, this.#outbox, decision, tx)
+  }
+
+  /**
+   * Sends an activity to other servers: one stored body, a delivery and a job per server, in one transaction.
+   * @param options.tx as that of follow() @throws FederationError ORIGIN_INVALID, ORIGIN_MISSING, TypeError INVALID_ARGUMENT
+   */
+  async send(activity: Activity, recipients: readonly string[], options?: SendOptions): Promise<SendResult[]> {
+    await this.#tables.open()
+    return send(this.#context, this.#outbox, activity, recipients, options)
+  }
+
+  get #outbox(): OutboxDependencies {
+    return { storage: this.#parts.storage, queue: this.deliveryQueue }
   }
 
   /** Alias of `deliveryQueue`. */
@@ -208,7 +262,7 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
    */
   readonly processFederationDelivery = async (job: ProcessorJob<FederationDeliveryJob>): Promise<void> => {
     await this.#tables.open()
-    return processFederationDelivery(this.#context, job, this.#parts.acks)
+    await processFederationDelivery(this.#context, job, this.#parts.acks)
   }
 
   /** Runs one health check, and schedules the next one if it fails. */

@@ -1,14 +1,13 @@
-// Follows a user on another server: writes the follow, the row of the delivery and its job. Where the storage shares the database
-// of the tables, all three are one transaction. Elsewhere the job is added after the commit, or by upkeep if the process dies first.
+// Follows a user on another server, and takes a follow back: writes the follow, the row of the delivery and its job, as one transaction where
+// the storage shares the database of the tables (outbox.ts).
 
 import { canonicalOrigin } from './origin.ts'
 import { FederationError, originMissing } from './errors.ts'
 import type { FederationDeliveryJob } from './jobs.ts'
-import type { FederationQueue } from './queues.ts'
+import { type OutboxDependencies, writeWithJobs } from './outbox.ts'
 import type { SendingContext } from './context.ts'
 import type { FollowRow, StoreTransaction } from './store/store.ts'
 import { isoOf } from './wire/v1/instant.ts'
-import type { Storage } from 'holdfast'
 
 export interface FollowRequest {
   /** Id of the follower, on this server. */
@@ -28,11 +27,6 @@ export interface FollowResult {
   readonly deliveryJobId: string
 }
 
-interface Dependencies {
-  readonly storage: Storage
-  readonly queue: FederationQueue<FederationDeliveryJob>
-}
-
 /**
  * Follows once per pair of users. A repeat sends again if the first delivery failed, and changes nothing otherwise.
  * @param given a transaction of the app. Without a shared database, upkeep adds the job within two minutes of its commit.
@@ -40,15 +34,16 @@ interface Dependencies {
  */
 export async function follow(
   context: SendingContext,
-  { storage, queue }: Dependencies,
+  dependencies: OutboxDependencies,
   request: FollowRequest,
   given?: unknown,
 ): Promise<FollowResult> {
   const { store } = context
-  if (context.origin === undefined) throw new FederationError('ORIGIN_MISSING', originMissing)
-  const { followerId, followingId, path = '/api/auth/social/follows' } = request
-  const origin = canonicalOrigin(request.serverUrl, context)
-  const fresh: FollowRow = {
+  const { followerId, followingId } = request
+  const { own, origin, path } = partiesOf(context, request)
+  const standing = await store.follows.find(followerId, followingId, origin, origin)
+  const before = standing && (await store.deliveries.get(idOf(standing)))
+  const row: FollowRow = standing ?? {
     id: context.clock.newId(),
     followerId,
     followingId,
@@ -59,31 +54,72 @@ export async function follow(
     acknowledged: false,
     createdAt: context.clock.now(),
   }
-  const standing = await store.follows.find(followerId, followingId, origin, origin)
-  const before = standing && (await store.deliveries.get(idOf(standing)))
-  const write = async (
-    tx: StoreTransaction,
-  ): Promise<{ followed: FollowResult; job: FederationDeliveryJob | undefined }> => {
-    const { row } = await store.follows.insert(fresh, tx)
-    const followed = { follow: row, deliveryJobId: idOf(row) }
-    if (row.acknowledged || before?.status === 'open') return { followed, job: undefined }
+  if (row.acknowledged || before?.status === 'open') return { follow: row, deliveryJobId: idOf(row) }
+  return writeWithJobs(context, dependencies, followName, given, async (tx) => {
+    const { row: written } = await store.follows.insert(row, tx)
+    const value = { follow: written, deliveryJobId: idOf(written) }
+    // Another call wrote the follow meanwhile, and sends it.
+    if (written.id !== row.id) return { value, jobs: [] }
+    const job = followJob(row, { own, serverUrl: origin, path, sentAt: context.clock.now() })
     if (before) await store.deliveries.remove(before.id, tx)
-    const job = deliveryOf(row, { own: context.origin!, serverUrl: origin, path, sentAt: context.clock.now() })
-    const { deliveryJobId: id, ...fields } = job
-    await store.deliveries.insert({ id, name, ...fields, createdAt: context.clock.now() }, tx)
-    const jobTx = store.storageTransaction(storage, tx)
-    if (jobTx === undefined) return { followed, job }
-    await queue.add(name, job, { tx: jobTx })
-    return { followed, job: undefined }
-  }
-  if (given !== undefined) return (await write(store.join(given))).followed
-  const { followed, job } = await store.transaction(write)
-  if (job) await queue.add(name, job)
-  return followed
+    await insertDelivery(context, followName, job, tx)
+    return { value, jobs: [job] }
+  })
 }
 
-const name = 'deliver-follow'
+/** Takes a follow back. Returns false, and sends nothing, if there is none. @throws as follow() */
+export async function unfollow(
+  context: SendingContext,
+  dependencies: OutboxDependencies,
+  request: FollowRequest,
+  given?: unknown,
+): Promise<boolean> {
+  const { store, clock } = context
+  const { followerId, followingId } = request
+  const { own, origin, path } = partiesOf(context, request)
+  const row = await store.follows.find(followerId, followingId, origin, origin)
+  if (!row) return false
+  const following = { id: row.id, createdAt: isoOf(clock.now()), followerId, followingId }
+  const job: FederationDeliveryJob = {
+    deliveryJobId: `unfollow_${row.id}`,
+    targetUrl: origin + path,
+    serverUrl: origin,
+    payload: JSON.stringify({ method: 'UNFOLLOW', federationUrl: own, following }),
+    orderKey: orderKeyOf(row),
+  }
+  return writeWithJobs(context, dependencies, 'deliver-unfollow', given, async (tx) => {
+    await store.follows.remove(row.id, tx)
+    await insertDelivery(context, 'deliver-unfollow', job, tx)
+    return { value: true, jobs: [job] }
+  })
+}
+
+interface Parties {
+  readonly own: string
+  readonly origin: string
+  readonly path: string
+}
+
+function partiesOf(context: SendingContext, { serverUrl, path = '/api/auth/social/follows' }: FollowRequest): Parties {
+  if (context.origin === undefined) throw new FederationError('ORIGIN_MISSING', originMissing)
+  return { own: context.origin, origin: canonicalOrigin(serverUrl, context), path }
+}
+
+function insertDelivery(
+  { store, clock }: SendingContext,
+  name: string,
+  { deliveryJobId: id, ...fields }: FederationDeliveryJob,
+  tx: StoreTransaction,
+): Promise<void> {
+  return store.deliveries.insert({ id, name, ...fields, createdAt: clock.now() }, tx)
+}
+
+const followName = 'deliver-follow'
 const idOf = ({ id }: FollowRow): string => `follow_${id}`
+
+/** The follow and the unfollow of a pair are sent in order. */
+const orderKeyOf = ({ followerId, followingId }: FollowRow): string =>
+  `follow ${JSON.stringify([followerId, followingId])}`
 
 interface Sending {
   readonly own: string
@@ -93,9 +129,10 @@ interface Sending {
 }
 
 /** The message has the instant of sending, not that of the follow: the peer refuses messages of more than 30 days. */
-function deliveryOf(row: FollowRow, { own, serverUrl, path, sentAt }: Sending): FederationDeliveryJob {
-  const { id, followerId, followingId, accepted, followerServerUrl = null } = row
-  const following = { id, createdAt: isoOf(sentAt), followerId, followingId, accepted, followerServerUrl }
+function followJob(row: FollowRow, { own, serverUrl, path, sentAt }: Sending): FederationDeliveryJob {
+  const { id, followerId, followingId, accepted } = row
+  // The row has the remote party's server; the message has the follower's own, and the receiver compares it with the sender.
+  const following = { id, createdAt: isoOf(sentAt), followerId, followingId, accepted, followerServerUrl: own }
   const payload = JSON.stringify({ following, federationUrl: own, method: 'FEDERATE' })
-  return { deliveryJobId: idOf(row), targetUrl: serverUrl + path, serverUrl, payload }
+  return { deliveryJobId: idOf(row), targetUrl: serverUrl + path, serverUrl, payload, orderKey: orderKeyOf(row) }
 }

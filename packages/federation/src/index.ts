@@ -24,10 +24,18 @@ export {
 } from './env.ts'
 export { FederationError, type FederationErrorCode, federationErrorCodes } from './errors.ts'
 export type { Federation } from './federation.ts'
+export type { FollowDecision } from './decide-follow.ts'
 export type { FollowResult, FollowRequest } from './follow.ts'
 export type { Address, Connector, HttpOptions, Resolver } from './http/client.ts'
 export type { FederationHandler, RequestSource } from './inbound/handler.ts'
-export type { InboundAnswer, InboundHandler, InboundHandlers, InboundMessage } from './inbound/handlers.ts'
+export type {
+  Apply,
+  ApplyAnswer,
+  InboundAnswer,
+  InboundHandler,
+  InboundHandlers,
+  InboundMessage,
+} from './inbound/handlers.ts'
 export { nodeListener } from './inbound/node-listener.ts'
 export {
   DELIVERY_QUEUE_NAME,
@@ -51,8 +59,10 @@ export { canonicalOrigin, type OriginOptions } from './origin.ts'
 export { DiscoveryError, type DiscoveryErrorCode } from './peers/discovery-error.ts'
 export type { FederationFetchOptions, FederationResponse } from './peers/federation-fetch.ts'
 export type { PeerExplanation, Peers } from './peers/operator.ts'
+export type { Activity, SendOptions, SendResult } from './outbox.ts'
+export type { PeerState } from './peers/peer-state.ts'
 export type { ThreatPolicy, UnhealthyReason } from './peers/threats.ts'
-export type { Policies } from './policies.ts'
+export type { Policies, Profile } from './policies.ts'
 export type { AddOptions, FederationQueue, QueuedJob, StoredJob } from './queues.ts'
 export type { RedisConnection } from './redis-connections.ts'
 export type { PolicyOptions } from './resolve-policies.ts'

@@ -8,8 +8,10 @@ export interface FederationDeliveryJob {
   readonly targetUrl: string
   /** Origin of the peer. */
   readonly serverUrl: string
-  /** JSON text of an object with `method` and the fields of that method. */
+  /** JSON text of an object with `method` and the fields of that method. Empty: the body is stored with the row. */
   readonly payload: string
+  /** Deliveries to one peer with the same key are sent one at a time, in the order of their rows. @default none */
+  readonly orderKey?: string | undefined
 }
 
 /** Data of a health-check job. */

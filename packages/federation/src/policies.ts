@@ -1,4 +1,4 @@
-// Policies and their defaults (profile `seed`). Every default of the package is here, once.
+// Policies and their defaults, of both profiles. Every default of the package is here, once.
 
 import type { Backoff } from 'holdfast'
 import { defaultThreats, type ThreatPolicy, type UnhealthyReason } from './peers/threats.ts'
@@ -25,6 +25,13 @@ export interface Policies {
     readonly perPeer: number
     /** The same while the peer is unhealthy. @default 1 */
     readonly perUnhealthyPeer: number
+    /**
+     * Count the reply `{"status":"acknowledged"}` of a pinned peer to a direct follow over TLS, as the original of the v1 wire answers. It is
+     * not signed. @default true
+     */
+    readonly acceptUnprovenFollowAcks: boolean
+    /** Verify every acknowledgement, whether its job has a handler or not. @default false; hardened: true */
+    readonly verifyAcks: boolean
     /** Deadline of one request, reply included. @default 15_000 */
     readonly timeoutMs: number
     /** Deadline of DNS, connect and TLS together. @default 5_000 */
@@ -45,6 +52,16 @@ export interface Policies {
     readonly timeoutMs: number
     /** Discoveries per minute, over all peers. Further ones wait. @default 60 */
     readonly perMinute: number
+  }
+  readonly registry: {
+    /** Peers of one registrable domain that registered here and were never used. The oldest one is removed for a new one. @default 16 */
+    readonly unusedPerSite: number
+    /** The same of one address range: an IPv4 /24 or an IPv6 /48. @default 64 */
+    readonly unusedPerRange: number
+    /** The same in all. @default 10_000 */
+    readonly unusedMax: number
+    /** Time after which a peer that was never used is removed. @default 30 days */
+    readonly unusedMs: number
   }
   readonly relay: {
     /** Send by a relay where the direct request fails and the reason allows it. @default true */
@@ -73,6 +90,12 @@ export interface Policies {
     readonly perPeerPerMinute: number
     /** REGISTER and DISCOVER requests per client address and hour. @default 10 */
     readonly discoverPerIpPerHour: number
+    /** Requests to other servers per minute that REGISTER and DISCOVER cause, over all clients. @default 60 */
+    readonly strangerFetchesPerMinute: number
+    /** Let a peer replace its pinned keys by a proof that it has the old and the new ones. @default false */
+    readonly acceptRotation: boolean
+    /** Time that a handler has to decide about a message. Then the sender is told to repeat it. @default 10_000 */
+    readonly decisionTimeoutMs: number
     /** Addresses and ranges whose `X-Forwarded-For` is believed. @default none */
     readonly trustedProxies: readonly string[]
     /** Paths of the inbox. @default /inbox, /api/auth/social/follows, /api/auth/social/posts */
@@ -98,11 +121,14 @@ export const seedPolicies: Policies = {
     concurrency: 10,
     perPeer: 4,
     perUnhealthyPeer: 1,
+    acceptUnprovenFollowAcks: true,
+    verifyAcks: false,
     timeoutMs: 15_000,
     connectTimeoutMs: 5_000,
   },
   health: { concurrency: 3, timeoutMs: 8_000, maxAttempts: 5, delayMs: (attempt) => (5 + 10 * attempt) * minute },
   discovery: { timeoutMs: 10_000, perMinute: 60 },
+  registry: { unusedPerSite: 16, unusedPerRange: 64, unusedMax: 10_000, unusedMs: 30 * day },
   relay: { use: true, serve: false, sweepTimeoutMs: 2_000, sweepEveryMs: minute, sweepMax: 16 },
   methods: ['FEDERATE', 'FEDERATE_POST', 'INSERT', 'UNFOLLOW'],
   http: { maxResponseBytes: 256 * 1024 },
@@ -111,9 +137,32 @@ export const seedPolicies: Policies = {
     perIpPerMinute: 120,
     perPeerPerMinute: 600,
     discoverPerIpPerHour: 10,
+    strangerFetchesPerMinute: 60,
+    acceptRotation: false,
+    decisionTimeoutMs: 10_000,
     trustedProxies: [],
     inboxPaths: ['/inbox', '/api/auth/social/follows', '/api/auth/social/posts'],
   },
   discover: { publishPeers: true, maxPeers: 100 },
   threats: defaultThreats,
 }
+
+/** Failures of a contact cost a delivery no attempt, so the attempts are those that a process lost. */
+const hardenedPolicies: Policies = {
+  ...seedPolicies,
+  delivery: {
+    ...seedPolicies.delivery,
+    maxAttempts: 1_000,
+    keepCompletedMs: 0,
+    keepFailedMs: 30 * day,
+    concurrency: 256,
+    acceptUnprovenFollowAcks: false,
+    verifyAcks: true,
+  },
+  relay: { ...seedPolicies.relay, use: false },
+  discover: { ...seedPolicies.discover, publishPeers: false },
+}
+
+export type Profile = 'seed' | 'hardened'
+
+export const policiesOfProfile: Readonly<Record<Profile, Policies>> = { seed: seedPolicies, hardened: hardenedPolicies }

@@ -48,6 +48,8 @@ export interface AddOptions extends EnqueueOptions {
 export interface FederationQueue<Data> {
   /** Adds a job. `added` is false if a job with this id exists. @throws as Queue.enqueue */
   add(name: string, data: Data, options?: AddOptions): Promise<{ readonly id: string; readonly added: boolean }>
+  /** Adds jobs under the ids of their data. Those that exist are left alone. @param tx as that of Queue.enqueueMany */
+  addMany(name: string, data: readonly Data[], tx?: unknown): Promise<void>
   /** Returns the job, or undefined if there is none with this id. */
   get(id: string): Promise<QueuedJob<Data> | undefined>
   /** Disconnects this queue from its storage. */
@@ -135,6 +137,13 @@ export function federationQueue<Data>(
       const { status } = await queue.enqueue(id, { name, data }, { ...options, ...(group !== undefined && { group }) })
       return { id, added: status === 'queued' || status === 'replaced' }
     },
+    addMany: async (name, all, tx) => {
+      const items = all.map((data) => {
+        const group = groupOf(data)
+        return { id: idOf(data), payload: { name, data }, ...(group !== undefined && { group }) }
+      })
+      await queue.enqueueMany(items, tx === undefined ? {} : { tx })
+    },
     get: async (id) => {
       await connection.open()
       const [record] = await storage.get([{ type, id }], { parts: ['payload'] })
@@ -151,7 +160,7 @@ export function federationQueue<Data>(
 }
 
 /** Records of health checks are not kept. */
-const notKept = { completed: { ageMs: 0 }, failed: { ageMs: 0 }, cancelled: { ageMs: 0 } }
+export const notKept = { completed: { ageMs: 0 }, failed: { ageMs: 0 }, cancelled: { ageMs: 0 } }
 
 /** Schedules the check with this number, from 0. A repeat changes nothing. @throws TypeError INVALID_ARGUMENT, FederationError ORIGIN_INVALID */
 export async function scheduleHealthCheck(

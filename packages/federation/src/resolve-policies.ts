@@ -2,7 +2,7 @@
 
 import { resolveAliases } from './aliases.ts'
 import { invalidArgument } from './invalid-argument.ts'
-import { type Policies, seedPolicies } from './policies.ts'
+import { type Policies, policiesOfProfile, type Profile } from './policies.ts'
 
 type Given<T> = { readonly [K in keyof T]?: T[K] extends readonly unknown[] ? T[K] : Partial<T[K]> }
 
@@ -16,8 +16,8 @@ export type PolicyOptions = Given<Omit<Policies, 'threats' | 'delivery'>> & {
 }
 
 /** @throws TypeError INVALID_ARGUMENT */
-export function resolvePolicies(given: PolicyOptions = {}): Policies {
-  return merge('policies', seedPolicies, given) as unknown as Policies
+export function resolvePolicies(given: PolicyOptions = {}, profile: Profile = 'seed'): Policies {
+  return merge('policies', policiesOfProfile[profile], given) as unknown as Policies
 }
 
 function merge(place: string, defaults: object, given: unknown): object {

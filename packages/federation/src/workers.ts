@@ -2,9 +2,11 @@
 
 import { rateLimited, retryUntilReady, type Storage } from 'holdfast'
 import type { SendingContext } from './context.ts'
-import { askedWaitMs } from './deliver/asked-to-wait.ts'
+import { askedWaitMs, waitScopeOf } from './deliver/asked-to-wait.ts'
 import type { AckHandlers } from './deliver/dispatch-ack.ts'
-import { failureCode, processFederationDelivery } from './deliver/process.ts'
+import { deliverHardened } from './deliver/hardened.ts'
+import { type Delivered, failureCode, processFederationDelivery } from './deliver/process.ts'
+import { contactName } from './peers/contacts.ts'
 import { methodOf } from './deliver/read-payload.ts'
 import type { FederationDeliveryJob, HealthCheckJob } from './jobs.ts'
 import { resolveStopOptions, type RunOptions, runUntilStopped, type StopOptions } from './life-cycle.ts'
@@ -49,6 +51,8 @@ export function startWorkers(context: SendingContext, options: WorkersOptions): 
   }
   // The log lines of this file replace the engine's own, which would tell every failure a second time.
   const dependencies = { ...context, logger: undefined }
+  /** Ids of deliveries whose acknowledgement was not verified, until the queue has reported their end. */
+  const unproven = new Set<string>()
   const deliveryWorker = new FederationWorker<FederationDeliveryJob>({
     // The limits are declared by workers alone: producers need none, and would read them before they add.
     config: {
@@ -56,29 +60,35 @@ export function startWorkers(context: SendingContext, options: WorkersOptions): 
       limits: { group: { limit: context.policies.delivery.perPeer } },
       onError: (error) => {
         const retryAfterMs = askedWaitMs(error)
-        return retryAfterMs === undefined ? undefined : rateLimited({ retryAfterMs, scope: 'group' })
+        return retryAfterMs === undefined ? undefined : rateLimited({ retryAfterMs, scope: waitScopeOf(error) })
       },
     },
     process: async (job, acceptedAt) => {
       await open()
-      await processFederationDelivery(context, job, acks, acceptedAt)
+      unproven.delete(job.id)
+      const deliver = (): Promise<Delivered> => processFederationDelivery(context, job, acks, acceptedAt)
+      const { contacts } = context
+      const { isProven } = await (contacts ? deliverHardened(context, contacts, job, acceptedAt, deliver) : deliver())
+      if (!isProven) unproven.add(job.id)
     },
   })
   const healthCheckWorker = new FederationWorker<HealthCheckJob>({
     config: healthCheckQueueConfig(dependencies, storage),
     process: async (job) => {
       await open()
-      await processHealthCheck(context, job)
+      await (job.name === contactName
+        ? context.contacts?.resume(context, job.data.serverUrl)
+        : processHealthCheck(context, job))
     },
   })
-  reportDeliveries(context, deliveryWorker)
+  reportDeliveries(context, deliveryWorker, unproven)
   reportHealthChecks(context, healthCheckWorker)
   const upkeep = startUpkeep(context, options.deliveryQueue, open)
   const stopSignal = new AbortController()
   const opening = openTables(context, open, stopSignal.signal)
   healthCheckWorker.once('ready', () => {
     opening
-      .then(async (isOpen) => void (isOpen && (await resumeHealthChecks(context))))
+      .then(async (isOpen) => void (isOpen && !context.contacts && (await resumeHealthChecks(context))))
       .catch((error: Error) => logger?.error?.(errorFields(error), 'federation: health checks could not be resumed'))
   })
   deliveryWorker.once('ready', () => {
@@ -120,7 +130,11 @@ function openTables(
   })
 }
 
-function reportDeliveries(context: SendingContext, worker: FederationWorker<FederationDeliveryJob>): void {
+function reportDeliveries(
+  context: SendingContext,
+  worker: FederationWorker<FederationDeliveryJob>,
+  unproven: Set<string>,
+): void {
   const { logger, store, clock } = context
   worker.on('ready', () => logger?.info?.({ queue: worker.queue.name }, 'the delivery worker is connected'))
   worker.on('error', (error) => logger?.error?.(errorFields(error), 'the delivery worker met an error'))
@@ -138,9 +152,10 @@ function reportDeliveries(context: SendingContext, worker: FederationWorker<Fede
     context.emit('delivery_waiting', { id, origin, retryAfterMs })
   })
   worker.on('completed', (id, job) => {
+    const isProven = !unproven.delete(id)
     worker.followUp(async () => {
       await store.deliveries.remove(job?.data.deliveryJobId ?? id)
-      if (job) context.emit('delivered', { id, name: job.name, origin: job.data.serverUrl })
+      if (job) context.emit('delivered', { id, name: job.name, origin: job.data.serverUrl, isProven })
     })
   })
 }

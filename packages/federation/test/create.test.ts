@@ -63,14 +63,12 @@ test('missing, unknown and impossible options are refused', () => {
   }
 })
 
-test('features of another profile are refused by name', async (t) => {
-  assert.throws(() => createFederation(options({ profile: 'hardened' })), { code: 'FEATURE_UNSUPPORTED' })
-  const federation = made(t)
-  await assert.rejects(federation.send({ type: 'post', to: 'https://b.example', payload: {} }), {
-    code: 'FEATURE_UNSUPPORTED',
-  })
-  await assert.rejects(federation.peers.pause('https://b.example'), { code: 'FEATURE_UNSUPPORTED' })
-  await assert.rejects(federation.peers.resume('https://b.example'), { code: 'FEATURE_UNSUPPORTED' })
+test('the profile hardened has its own defaults, and the given values over them', () => {
+  const { delivery, relay } = resolvePolicies({ delivery: { concurrency: 7 } }, 'hardened')
+  assert.deepEqual(
+    [delivery.concurrency, delivery.verifyAcks, delivery.keepCompletedMs, relay.use],
+    [7, true, 0, false],
+  )
 })
 
 test('policies override single defaults, and do not change the table', () => {

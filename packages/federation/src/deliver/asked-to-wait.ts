@@ -35,6 +35,10 @@ function askedMs(text: string | undefined, now: number): number | undefined {
   return Number.isNaN(at) ? undefined : at - now
 }
 
+/** Whether the other deliveries to the peer wait, too. */
+export const waitScopeOf = (error: unknown): 'group' | 'job' =>
+  (error as { readonly scope?: unknown } | null)?.scope === 'job' ? 'job' : 'group'
+
 /** The time that an attempt waits without being spent: the peer asked for it, or the budget of discoveries is used up. */
 export function askedWaitMs(error: unknown): number | undefined {
   const waitMs: unknown = (error as { readonly retryAfterMs?: unknown } | null)?.retryAfterMs

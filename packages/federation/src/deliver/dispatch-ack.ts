@@ -5,7 +5,8 @@ import type { AckPayload } from '../wire/v1/messages.ts'
 import type { Delivery } from './delivery.ts'
 import type { KnownPeer } from './find-peer.ts'
 import { applyFollowAck } from './follow-ack.ts'
-import { type AckedDelivery, decryptAck, verifyAck } from './open-ack.ts'
+import { acknowledges } from './acknowledges.ts'
+import { ackInvalid, type AckedDelivery, decryptAck, verifyAck } from './open-ack.ts'
 import type { UncheckedAck } from './read-ack.ts'
 
 export interface AckContext {
@@ -28,23 +29,34 @@ export type AckHandler = (context: AckContext) => void | Promise<void>
 /** Acknowledgement handlers, by job name. */
 export type AckHandlers = Readonly<Record<string, AckHandler>>
 
-/** @param isRelayed the acknowledgement came by a relay, and has been verified */
+/** Returns whether the acknowledgement was verified. @param isRelayed the acknowledgement came by a relay, and has been verified */
 export async function dispatchAck(
   delivery: Delivery,
   peer: KnownPeer,
   ack: UncheckedAck,
   isRelayed: boolean,
-): Promise<void> {
+): Promise<boolean> {
   const { context, data, name, jobId, acks } = delivery
   const { url: serverUrl, publicKey } = peer
   const { deliveryJobId, payload } = data
   const acked: AckedDelivery = { serverUrl, publicKey, deliveryJobId, isRelayed }
-  if (Object.hasOwn(acks, name)) {
-    const open = (): Promise<unknown> => openAck(context, ack, acked)
-    return acks[name]!({ serverUrl, deliveryJobId, jobId, payload, open })
+  const isVerified = isRelayed || context.policies.delivery.verifyAcks
+  if (isVerified && !isRelayed && !acknowledges(await openAck(context, ack, acked), payload)) {
+    throw await ackInvalid(context, acked, 'it names something else')
   }
-  if (name !== 'deliver-follow') return
+  if (Object.hasOwn(acks, name)) {
+    let isProven = isVerified
+    const open = async (): Promise<unknown> => {
+      const content = await openAck(context, ack, acked)
+      isProven = true
+      return content
+    }
+    await acks[name]!({ serverUrl, deliveryJobId, jobId, payload, open })
+    return isProven
+  }
+  if (name !== 'deliver-follow') return isVerified
   await applyFollowAck(context, ack as unknown as AckPayload, acked, { sent: payload, jobId })
+  return true
 }
 
 /** Decrypts and verifies an acknowledgement. Returns its content. @throws as decryptAck() and verifyAck() */

@@ -3,6 +3,7 @@
 import { isHoldfastError } from 'holdfast'
 import { federationCodeOf } from '../errors.ts'
 import type { FederationDeliveryJob, ProcessorJob } from '../jobs.ts'
+import type { FederationResponse } from '../peers/federation-fetch.ts'
 import { markServerHealthy } from '../peers/health.ts'
 import type { SendingContext } from '../context.ts'
 import { askedWaitMs } from './asked-to-wait.ts'
@@ -10,13 +11,20 @@ import { checkBlacklist } from './check-blacklist.ts'
 import { checkTarget } from './check-target.ts'
 import type { Delivery } from './delivery.ts'
 import { type AckHandlers, dispatchAck } from './dispatch-ack.ts'
-import { findPeer } from './find-peer.ts'
+import { findPeer, type KnownPeer } from './find-peer.ts'
+import { loadBody } from './load-body.ts'
 import { readAck } from './read-ack.ts'
 import { readPayload } from './read-payload.ts'
 import { acceptRelayedAck, isRelayed } from './relayed-ack.ts'
 import { retryDelay } from './retry-delay.ts'
 import { countAttempt, seal } from './seal.ts'
 import { send } from './send.ts'
+import { applyUnprovenAck, isUnprovenAck } from './unproven-ack.ts'
+
+export interface Delivered {
+  /** False if nobody signed the acknowledgement, or if it was not verified. */
+  readonly isProven: boolean
+}
 
 /**
  * Resolves when the peer has acknowledged the delivery.
@@ -28,10 +36,11 @@ export async function processFederationDelivery(
   job: ProcessorJob<FederationDeliveryJob>,
   acks: AckHandlers = {},
   acceptedAt?: number,
-): Promise<void> {
-  const { data, id: jobId, name, signal } = job
+): Promise<Delivered> {
+  const { id: jobId, name, signal } = job
   try {
-    await deliver({ context, acks, data, jobId, name, signal, acceptedAt })
+    const data = await loadBody(context, job.data)
+    return await deliver({ context, acks, data, jobId, name, signal, acceptedAt })
   } catch (error) {
     await recordFailure(context, job, error).catch((problem: unknown) => {
       const code = failureCode(problem)
@@ -41,7 +50,7 @@ export async function processFederationDelivery(
   }
 }
 
-async function deliver(delivery: Delivery): Promise<void> {
+async function deliver(delivery: Delivery): Promise<Delivered> {
   const { context } = delivery
   const method = await readPayload(delivery)
   const origin = await checkTarget(delivery)
@@ -50,10 +59,36 @@ async function deliver(delivery: Delivery): Promise<void> {
   const envelope = seal(delivery, peer)
   await countAttempt(delivery)
   const response = await send(delivery, origin, method, envelope)
-  if (isRelayed(response)) return acceptRelayedAck(delivery, peer, response)
-  const ack = await readAck(delivery, response)
-  await dispatchAck(delivery, peer, ack, false)
+  if (isRelayed(response)) {
+    await acceptRelayedAck(delivery, peer, response)
+    return { isProven: true }
+  }
+  const isProven = await acceptDirectAck(delivery, method, peer, response)
   if (peer.isHealthy === false) await markServerHealthy(context, origin)
+  await noteReached(context, peer)
+  return { isProven }
+}
+
+/** Returns whether the acknowledgement was verified. */
+async function acceptDirectAck(
+  delivery: Delivery,
+  method: string,
+  peer: KnownPeer,
+  response: FederationResponse,
+): Promise<boolean> {
+  if (!isUnprovenAck(delivery, method, peer, response)) {
+    return dispatchAck(delivery, peer, await readAck(delivery, response), false)
+  }
+  await applyUnprovenAck(delivery, peer)
+  return false
+}
+
+const hour = 3_600_000
+
+/** By the hour, so that not every delivery costs a write. */
+async function noteReached({ store, clock }: SendingContext, { url, reachedAt }: KnownPeer): Promise<void> {
+  const now = clock.now()
+  if (reachedAt === undefined || reachedAt < now - hour) await store.peers.reached(url, now)
 }
 
 /** Writes a retry, or the last failure, to the row. A step that ends the delivery has written its own end. */

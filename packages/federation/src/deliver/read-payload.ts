@@ -1,6 +1,7 @@
 // Step 1: the payload must be a JSON object with an allowed method.
 
 import { isObject } from '../wire/v1/schema.ts'
+import { followDecision } from '../wire/v1/bodies.ts'
 import { endAndForget } from './end.ts'
 import type { Delivery } from './delivery.ts'
 
@@ -12,7 +13,7 @@ export async function readPayload({ context, data }: Delivery): Promise<string> 
     throw await endAndForget(context, data.deliveryJobId, 'PAYLOAD_MALFORMED', malformed)
   }
   const { method } = body
-  if (typeof method !== 'string' || !context.policies.methods.includes(method)) {
+  if (typeof method !== 'string' || !(context.policies.methods.includes(method) || method === followDecision)) {
     const allowed = context.policies.methods.join(', ')
     const message = `delivery: the method of the payload is not one of ${allowed}. Nothing was sent. See policies.methods.`
     throw await endAndForget(context, data.deliveryJobId, 'METHOD_INVALID', message)

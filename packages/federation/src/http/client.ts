@@ -28,6 +28,8 @@ export interface HttpResponse {
   /** Header names are in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly body: Uint8Array
+  /** Address that was connected to. Undefined if the connection ended before the reply was read. */
+  readonly remoteAddress?: string | undefined
 }
 
 export interface HttpClient {

@@ -98,6 +98,8 @@ async function read(response: IncomingMessage, maxBytes: number): Promise<HttpRe
   }
   const tooLarge = (): Error => unmarkedTransportError(`The reply is larger than ${maxBytes} bytes.`)
   if (Number(response.headers['content-length'] ?? 0) > maxBytes) throw tooLarge()
+  // Read first: a socket that has ended has no address any more.
+  const { remoteAddress } = response.socket
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -105,7 +107,8 @@ async function read(response: IncomingMessage, maxBytes: number): Promise<HttpRe
     if (bytes > maxBytes) throw tooLarge()
     chunks.push(chunk)
   }
-  return { status: response.statusCode ?? 0, headers: flat(response), body: Buffer.concat(chunks, bytes) }
+  const body = Buffer.concat(chunks, bytes)
+  return { status: response.statusCode ?? 0, headers: flat(response), body, remoteAddress }
 }
 
 function flat(response: IncomingMessage): Record<string, string | undefined> {

@@ -2,6 +2,7 @@
 
 import { BlockList, isIP, isIPv4 } from 'node:net'
 import { HoldfastError } from 'holdfast'
+import { ipv6Network, plainAddress } from '../http/address-range.ts'
 
 export type ClientAddress = (remoteAddress: string | undefined, forwardedFor: string | null) => string
 
@@ -15,16 +16,16 @@ export function clientAddress(trustedProxies: readonly string[]): ClientAddress 
   for (const proxy of trustedProxies) addTo(trusted, proxy)
   const isTrusted = (address: string): boolean => trusted.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
   return (remoteAddress, forwardedFor) => {
-    let address = plain(remoteAddress ?? '')
+    let address = plainAddress(remoteAddress ?? '')
     if (address === undefined) return 'unknown'
     // From the last to the first: each proxy appends the address before it, and a client may have set the first ones.
     const hops = forwardedFor === null ? [] : forwardedFor.split(',')
     while (isTrusted(address) && hops.length > 0) {
-      const before = plain(hops.pop()!.trim())
+      const before = plainAddress(hops.pop()!.trim())
       if (before === undefined) break
       address = before
     }
-    return isIPv4(address) ? address : network(address)
+    return isIPv4(address) ? address : ipv6Network(address, 4)
   }
 }
 
@@ -36,19 +37,4 @@ function addTo(list: BlockList, range: string): void {
     throw new HoldfastError('INVALID_ARGUMENT', `inbound.trustedProxies: expected addresses and ranges, got "${range}"`)
   }
   list.addSubnet(address, bits, family === 4 ? 'ipv4' : 'ipv6')
-}
-
-/** Removes a zone, and turns a mapped address into IPv4. Undefined if the text is not an address. */
-function plain(text: string): string | undefined {
-  const address = text.replace(/%.*$/, '').replace(/^::ffff:(?=\d+\.)/i, '')
-  return isIP(address) === 0 ? undefined : address
-}
-
-function network(address: string): string {
-  // The URL parser writes each address in one canonical way, with the longest run of zeros as `::`.
-  const [head = '', tail] = new URL(`http://[${address}]`).hostname.slice(1, -1).split('::')
-  const before = head === '' ? [] : head.split(':')
-  const after = tail === undefined || tail === '' ? [] : tail.split(':')
-  const groups = [...before, ...Array.from({ length: 8 - before.length - after.length }, () => '0'), ...after]
-  return `${groups.slice(0, 4).join(':')}::/64`
 }

@@ -1,8 +1,10 @@
 // REGISTER: fetches the keys from the origin that registers, and pins them if they equal the given ones.
 // Invariant: only keys that were fetched from the origin itself are written, and a pin never changes here.
 
+import type { FederationContext } from '../context.ts'
 import { sameKeys } from '../peers/fetch-keys.ts'
 import { markServerHealthy } from '../peers/health.ts'
+import { siteOf } from '../peers/site.ts'
 import { readPublicKey } from '../wire/v1/public-key.ts'
 import { text } from '../wire/v1/fields.ts'
 import { object, schema } from '../wire/v1/schema.ts'
@@ -10,6 +12,16 @@ import { answer, ownOrigin, type Route, spend } from './inbound.ts'
 import { fetchStrangerKeys } from './fetch-stranger-keys.ts'
 import { checkNotBlocked, originIn, ownKeys } from './peers.ts'
 import { refuse } from './refusal.ts'
+
+/** Anyone can register servers that are never used, so only so many of them are kept. */
+async function boundRegistry(
+  { store, policies }: FederationContext,
+  url: string,
+  addressRange?: string,
+): Promise<void> {
+  const { unusedPerSite: perSite, unusedPerRange: perRange, unusedMax: max } = policies.registry
+  await store.peers.evictUnused({ url, site: siteOf(url), addressRange }, { perSite, perRange, max })
+}
 
 const RegisterSchema = schema(object({ url: text, publicKey: text, encryptionPublicKey: text }))
 
@@ -31,10 +43,13 @@ export const register: Route = async (inbound, { body, address }) => {
   if (!sameKeys(fetched, { url: origin, publicKey, encryptionPublicKey })) {
     throw refuse('KEYS_MISMATCH', 'the keys differ from those that the server serves', { from: origin })
   }
-  if ((await context.store.peers.pin(fetched, context.clock.now())) === 'pinned_otherwise') {
+  const { peers } = context.store
+  const pinned = await peers.pin(fetched, context.clock.now(), { addressRange: fetched.addressRange })
+  if (pinned === 'pinned_otherwise') {
     context.emit('pin_mismatch', { origin, from: 'register' })
     throw refuse('PIN_MISMATCH', 'the keys differ from those that are pinned for this server', { from: origin })
   }
+  if (pinned === 'inserted') await boundRegistry(context, origin, fetched.addressRange)
   await markServerHealthy(context, origin)
   return answer(200, { message: 'registered', echo: { url, ...ownKeys(context) } })
 }

@@ -1,63 +1,81 @@
-// Applies a delivery: the row of a follow and the work of the app's handler, in one transaction.
+// The effect of a delivery, in two steps: the app's handler decides, without a transaction; then the effect, the row in the inbox and the
+// acknowledgement are written in one short transaction.
 
 import type { FollowRow, StoreTransaction } from '../store/store.ts'
-import type { FollowBody } from '../wire/v1/bodies.ts'
+import { type FollowBody, followDecision, type FollowDecisionBody, type UnfollowBody } from '../wire/v1/bodies.ts'
 import type { InboundAnswer } from './handlers.ts'
 import { type Inbound, ownOrigin } from './inbound.ts'
 import type { Delivery } from './pipeline.ts'
 import { Refusal } from './refusal.ts'
 
+/** What an acknowledgement is made of. It is stored as JSON. */
 export interface Outcome {
   /** Row of the follow; of other methods than FEDERATE undefined. */
-  readonly follow: FollowRow | undefined
+  readonly follow?: FollowRow
   /** Id that the handler returned. */
-  readonly id: string | undefined
+  readonly id?: string
 }
 
-/** @throws Refusal with the app's code, or the error of the app's handler. In both cases nothing was written. */
-export function applyEffect(inbound: Inbound, delivery: Delivery): Promise<Outcome> {
-  const { store } = inbound.context
-  return store.transaction((tx) =>
-    delivery.message.method === 'FEDERATE' ? follow(inbound, delivery, tx) : handle(delivery, tx),
-  )
-}
+export type Decision = Exclude<InboundAnswer, { reject: string }>
 
-/** Inserts the row first: a concurrent repeat waits for this transaction, and then finds the row. */
-async function follow(inbound: Inbound, delivery: Delivery, tx: StoreTransaction): Promise<Outcome> {
-  const { context } = inbound
-  const { follows } = context.store
-  const { following } = delivery.body as FollowBody
-  const { row, isNew } = await follows.insert(
-    {
-      id: context.clock.newId(),
-      followerId: following.followerId,
-      followingId: following.followingId,
-      followerServerUrl: delivery.from,
-      followingServerUrl: ownOrigin(inbound),
-      accepted: false,
-      acknowledged: true,
-      createdAt: context.clock.now(),
-    },
-    tx,
-  )
-  if (!isNew) return { follow: row, id: undefined }
-  const { accepted = false, id } = await ask(delivery, tx)
-  if (accepted) await follows.acknowledge(row.id, true, tx)
-  return { follow: { ...row, accepted }, id }
-}
-
-async function handle(delivery: Delivery, tx: StoreTransaction): Promise<Outcome> {
-  const { id } = await ask(delivery, tx)
-  return { follow: undefined, id }
-}
-
-const rejectStatus: Readonly<Record<string, number>> = { USER_NOT_FOUND: 404, USER_BLOCKED: 403 }
-
-async function ask(delivery: Delivery, tx: StoreTransaction): Promise<Exclude<InboundAnswer, { reject: string }>> {
+/** Asks the app's handler. Not for a follow that exists. @throws Refusal with the app's code, or the error of the handler */
+export async function decide(inbound: Inbound, delivery: Delivery): Promise<Decision> {
+  if (delivery.message.method === 'FEDERATE' && (await findFollow(inbound, delivery))) return {}
   const { handler, from, body, message, messageKey } = delivery
-  const answer = await handler({ from, method: message.method, body, messageKey, tx })
+  const answer = await handler({ from, method: message.method, body, messageKey })
   if (!answer || !('reject' in answer)) return answer ?? {}
   const code = String(answer.reject)
   const status = Object.hasOwn(rejectStatus, code) ? rejectStatus[code]! : 422
   throw new Refusal(code, status, 'the application rejected the message', { from })
+}
+
+const rejectStatus: Readonly<Record<string, number>> = { USER_NOT_FOUND: 404, USER_BLOCKED: 403 }
+
+/** Writes the effect. An error rolls the transaction back. */
+export async function apply(
+  inbound: Inbound,
+  delivery: Delivery,
+  decision: Decision,
+  tx: StoreTransaction,
+): Promise<Outcome> {
+  const { method } = delivery.message
+  if (method === 'UNFOLLOW') await removeFollow(inbound, delivery, tx)
+  if (method === followDecision) await applyDecision(inbound, delivery, tx)
+  const follow = method === 'FEDERATE' ? await insertFollow(inbound, delivery, decision, tx) : undefined
+  // The follow exists: it was decided about before.
+  if (follow && !follow.isNew) return { follow: follow.row }
+  const { id = decision.id } = (await decision.apply?.(tx)) ?? {}
+  return { ...(follow && { follow: follow.row }), ...(id !== undefined && { id }) }
+}
+
+function findFollow(inbound: Inbound, { body, from }: Delivery, tx?: StoreTransaction): Promise<FollowRow | undefined> {
+  const { followerId, followingId } = (body as FollowBody | UnfollowBody).following
+  return inbound.context.store.follows.find(followerId, followingId, from, ownOrigin(inbound), tx)
+}
+
+async function insertFollow(
+  inbound: Inbound,
+  { body, from }: Delivery,
+  { accepted = false }: Decision,
+  tx: StoreTransaction,
+): Promise<{ readonly row: FollowRow; readonly isNew: boolean }> {
+  const { store, clock } = inbound.context
+  const { followerId, followingId } = (body as FollowBody).following
+  const parties = { followerId, followingId, followerServerUrl: from, followingServerUrl: ownOrigin(inbound) }
+  const row = { id: clock.newId(), ...parties, accepted, acknowledged: true, createdAt: clock.now() }
+  return store.follows.insert(row, tx)
+}
+
+async function removeFollow(inbound: Inbound, delivery: Delivery, tx: StoreTransaction): Promise<void> {
+  const row = await findFollow(inbound, delivery, tx)
+  if (row) await inbound.context.store.follows.remove(row.id, tx)
+}
+
+/** Of a follow by a user of this server. Only the followed server decides: the row names it. A follow that has gone is ignored. */
+async function applyDecision({ context }: Inbound, { body, from }: Delivery, tx: StoreTransaction): Promise<void> {
+  const { follows } = context.store
+  const { followerId, followingId, accepted } = body as FollowDecisionBody
+  const row = await follows.find(followerId, followingId, from, from, tx)
+  if (!row) return
+  await (accepted ? follows.acknowledge(row.id, true, tx) : follows.remove(row.id, tx))
 }

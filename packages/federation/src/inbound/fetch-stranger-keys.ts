@@ -1,13 +1,15 @@
 // Fetches the keys of a server on behalf of an unauthenticated client.
 
 import { federationCodeOf } from '../errors.ts'
-import { fetchKeys } from '../peers/fetch-keys.ts'
-import type { PeerKeys } from '../store/store.ts'
-import type { Inbound } from './inbound.ts'
+import { type FetchedKeys, fetchKeys } from '../peers/fetch-keys.ts'
+import { type Inbound, rateLimited } from './inbound.ts'
 import { refuse } from './refusal.ts'
 
-/** @throws Refusal ADDRESS_REFUSED, DISCOVERY_FAILED */
-export async function fetchStrangerKeys({ context }: Inbound, origin: string): Promise<PeerKeys> {
+/** @throws Refusal RATE_LIMITED, ADDRESS_REFUSED, DISCOVERY_FAILED */
+export async function fetchStrangerKeys({ context, fetches }: Inbound, origin: string): Promise<FetchedKeys> {
+  // One budget for all clients: many addresses together must not make this server a source of many requests.
+  const waitMs = fetches.take()
+  if (waitMs !== undefined) throw rateLimited(waitMs, origin)
   try {
     return await fetchKeys(context, origin)
   } catch (cause) {

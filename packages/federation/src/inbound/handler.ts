@@ -3,6 +3,7 @@
 import type { FederationContext } from '../context.ts'
 import { getDiscover } from './discover-get.ts'
 import { postDiscover } from './discover-post.ts'
+import { confirmRotation, initRotation } from './discover-rotate.ts'
 import { answer, type Inbound, type InboundOptions, newInbound, type Route, spend } from './inbound.ts'
 import { postInbox } from './inbox.ts'
 import { postProxy } from './proxy.ts'
@@ -28,6 +29,8 @@ export function handlerOf(inbound: Inbound): FederationHandler {
   const routes: Routes = {
     ...Object.fromEntries(inboxPaths.map((path) => [path, { POST: postInbox }])),
     '/discover': { GET: getDiscover, POST: postDiscover },
+    '/discover/rotate/init': { POST: initRotation },
+    '/discover/rotate/confirm': { POST: confirmRotation },
     '/proxy': { POST: postProxy },
   }
   return async (request, from = {}) => {

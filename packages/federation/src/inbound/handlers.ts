@@ -1,7 +1,7 @@
 // The app's handlers of inbound messages.
 
 import type { StoreTransaction } from '../store/store.ts'
-import type { FollowBody, InsertBody, PostBody, UnfollowBody } from '../wire/v1/bodies.ts'
+import type { FollowBody, FollowDecisionBody, InsertBody, PostBody, UnfollowBody } from '../wire/v1/bodies.ts'
 
 /** A message of a registered server that is not blocked. Its signature is verified. */
 export interface InboundMessage<Body> {
@@ -12,8 +12,14 @@ export interface InboundMessage<Body> {
   readonly body: Body
   /** SHA-256 of the message text, in hex. The same for every repeat of a message. */
   readonly messageKey: string
-  /** The transaction of this message. It commits if the handler succeeds, with the follow's row of FEDERATE. */
-  readonly tx: StoreTransaction
+}
+
+/** Writes the effect of a message. Runs once per message. It may return the id for the acknowledgement. */
+export type Apply = (tx: StoreTransaction) => ApplyAnswer | void | Promise<ApplyAnswer | void>
+
+export interface ApplyAnswer {
+  /** As `id` of an InboundAnswer. */
+  readonly id?: string
 }
 
 export type InboundAnswer =
@@ -22,22 +28,33 @@ export type InboundAnswer =
       readonly accepted?: boolean
       /** For FEDERATE_POST: id of the post on this server. @default the message key */
       readonly id?: string
+      /**
+       * Writes the effect in the transaction that also stores the message as received, and its acknowledgement. Keep it short: other
+       * writers wait for it.
+       */
+      readonly apply?: Apply
     }
   /** Rejects the message: USER_NOT_FOUND answers 404, USER_BLOCKED 403, any other code 422. */
   | { readonly reject: string }
 
-/** Handles a message. A message may arrive more than once: compare `messageKey` unless the effect is idempotent. */
+/**
+ * Decides about a message. No transaction is open meanwhile. A message may be asked about more than once, as after a crash, but `apply` of
+ * the answer runs once.
+ */
 export type InboundHandler<Body> = (
   message: InboundMessage<Body>,
 ) => InboundAnswer | void | Promise<InboundAnswer | void>
 
 /** Handlers by method. A method without a handler is answered with 501. */
 export interface InboundHandlers {
-  /** Handles a new follow. Its row is already written, and removed if the handler rejects. Repeats do not call the handler. */
+  /** Handles a new follow. Its row is written with `apply` of the answer. A follow that exists does not call the handler. */
   readonly FEDERATE?: InboundHandler<FollowBody>
   readonly FEDERATE_POST?: InboundHandler<PostBody>
+  /** Handles an unfollow. The row of the follow is removed with `apply` of the answer. */
   readonly UNFOLLOW?: InboundHandler<UnfollowBody>
   readonly INSERT?: InboundHandler<InsertBody>
+  /** The later answer to a follow by a user of this server. Its row is accepted, or removed, with or without a handler. */
+  readonly FOLLOW_DECISION?: InboundHandler<FollowDecisionBody>
   /** Handlers of your own methods. Their bodies have `method`, `federationUrl`, `id` and `createdAt`. */
   readonly [method: string]: InboundHandler<any> | undefined
 }

@@ -1,10 +1,13 @@
 // What all routes share: the context, the app's handlers and the rate limits.
 
 import type { FederationContext } from '../context.ts'
+import { Budget } from '../peers/budget.ts'
 import { clientAddress, type ClientAddress } from './client-address.ts'
 import type { InboundHandlers } from './handlers.ts'
 import { Limiter } from './limiter.ts'
-import { refuse } from './refusal.ts'
+import type { Received } from './receive-once.ts'
+import { Rotations } from './rotations.ts'
+import { type Refusal, refuse } from './refusal.ts'
 
 export interface InboundOptions {
   readonly handlers?: InboundHandlers
@@ -15,6 +18,12 @@ export interface Inbound {
   readonly handlers: InboundHandlers
   readonly addressOf: ClientAddress
   readonly limits: Readonly<Record<'ip' | 'peer' | 'discover' | 'relay', Limiter>>
+  /** Requests to other servers on behalf of unauthenticated clients, over all of them. */
+  readonly fetches: Budget
+  /** Rotations of keys that peers have begun. */
+  readonly rotations: Rotations
+  /** Messages that are decided about, by sender and message key. */
+  readonly running: Map<string, Promise<Received>>
 }
 
 /** A request with its client address and its parsed body. */
@@ -33,7 +42,8 @@ const relayedPerMinute = 100
 
 export function newInbound(context: FederationContext, { handlers = {} }: InboundOptions): Inbound {
   const { clock, policies } = context
-  const { perIpPerMinute, perPeerPerMinute, discoverPerIpPerHour, trustedProxies } = policies.inbound
+  const { perIpPerMinute, perPeerPerMinute, discoverPerIpPerHour, strangerFetchesPerMinute, trustedProxies } =
+    policies.inbound
   return {
     context,
     handlers,
@@ -44,15 +54,22 @@ export function newInbound(context: FederationContext, { handlers = {} }: Inboun
       discover: new Limiter(clock, discoverPerIpPerHour, 60 * minute),
       relay: new Limiter(clock, relayedPerMinute, minute),
     },
+    fetches: new Budget(clock, strangerFetchesPerMinute, minute),
+    running: new Map(),
+    rotations: new Rotations(clock),
   }
 }
 
 /** Takes one use of a budget. @throws Refusal RATE_LIMITED */
 export function spend(limiter: Limiter, key: string, from?: string): void {
   const waitMs = limiter.take(key)
-  if (waitMs === undefined) return
+  if (waitMs !== undefined) throw rateLimited(waitMs, from)
+}
+
+/** The refusal of a request whose budget is used up for so many ms. */
+export function rateLimited(waitMs: number, from: string | undefined): Refusal {
   const headers = { 'Retry-After': String(Math.max(1, Math.ceil(waitMs / 1000))) }
-  throw refuse('RATE_LIMITED', 'too many requests', { from, headers })
+  return refuse('RATE_LIMITED', 'too many requests', { from, headers })
 }
 
 /** @throws Refusal ORIGIN_MISSING */
@@ -62,6 +79,11 @@ export function ownOrigin({ context }: Inbound): string {
 }
 
 export function answer(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
+  return answerText(status, JSON.stringify(body), headers)
+}
+
+/** @param text JSON */
+export function answerText(status: number, text: string, headers: Readonly<Record<string, string>> = {}): Response {
   const own = { 'Content-Type': 'application/json', 'Cache-Control': 'no-store' }
-  return new Response(JSON.stringify(body), { status, headers: { ...own, ...headers } })
+  return new Response(text, { status, headers: { ...own, ...headers } })
 }

@@ -3,6 +3,9 @@
 import {
   type FollowBody,
   FollowBodySchema,
+  followDecision,
+  type FollowDecisionBody,
+  FollowDecisionBodySchema,
   type InsertBody,
   InsertBodySchema,
   type PostBody,
@@ -69,6 +72,11 @@ const methods: Readonly<Record<string, Method>> = {
     UnfollowBodySchema,
     (body) => body.following.createdAt,
     (body) => body.following.id,
+  ),
+  [followDecision]: method<FollowDecisionBody>(
+    FollowDecisionBodySchema,
+    (body) => body.createdAt,
+    (body) => body.id,
   ),
   INSERT: method<InsertBody>(
     InsertBodySchema,

@@ -1,19 +1,19 @@
 // The inbox pipeline, as a list of steps. Each step refuses the delivery or adds to what is known of it.
-// Invariant: nothing is written before applyEffect(), the last step but the acknowledgement.
+// Invariant: nothing but the use of the peer is written before receiveOnce(), the last step.
 
 import { createHash } from 'node:crypto'
 import type { PeerRow } from '../store/store.ts'
+import { type FollowBody, followDecision } from '../wire/v1/bodies.ts'
 import type { DeliveryMessage } from '../wire/v1/messages.ts'
 import { DeliveryMessageSchema } from '../wire/v1/messages.ts'
 import { parseJson } from '../wire/v1/json.ts'
 import { verify } from '../wire/v1/signature.ts'
-import { sealAck } from './ack.ts'
 import { openEnvelope } from './open-envelope.ts'
-import { applyEffect } from './effect.ts'
 import type { InboundHandler } from './handlers.ts'
-import { answer, type Inbound, ownOrigin, spend } from './inbound.ts'
+import { answerText, type Inbound, ownOrigin, spend } from './inbound.ts'
 import { type Body, type Method, methodOf } from './methods.ts'
 import { checkNotBlocked, originIn, findRegistered } from './peers.ts'
+import { receiveOnce } from './receive-once.ts'
 import { refuse } from './refusal.ts'
 
 const hour = 3_600_000
@@ -46,17 +46,25 @@ export async function receive(inbound: Inbound, given: unknown, claimed: unknown
   await checkNotBlocked(inbound, from)
   const peer = await findRegistered(inbound, from)
   checkSignature(message, text, peer)
-  checkAge(inbound, method.madeAt(body), from)
+  checkFollower(inbound, body, from)
+  checkAge(inbound, method.madeAt(body), message.method === 'FEDERATE_POST' ? Infinity : oldestMs, from)
   spend(inbound.limits.peer, from, from)
   // The budget of the address is for strangers. A message beyond the peer's own budget stays counted there: a sender
   // that repeats captured messages is refused by address in the end.
   inbound.limits.ip.giveBack(address)
+  await noteUse(inbound, peer)
   const messageKey = createHash('sha256').update(text).digest('hex')
   const delivery: Delivery = { message, method, handler, text, body, from, peer, messageKey }
-  const outcome = await applyEffect(inbound, delivery)
-  const ack = await sealAck(inbound, delivery, outcome)
-  inbound.context.emit('received', { from, method: message.method })
-  return answer(200, ack)
+  const { ack, isNew } = await receiveOnce(inbound, delivery)
+  if (isNew) inbound.context.emit('received', { from, method: message.method })
+  return answerText(200, ack)
+}
+
+/** By the hour, so that not every message costs a write. */
+async function noteUse({ context: { store, clock, heard } }: Inbound, { url, usedAt }: PeerRow): Promise<void> {
+  heard?.(url)
+  const now = clock.now()
+  if (usedAt === undefined || usedAt < now - hour) await store.peers.used(url, now)
 }
 
 /** Checks the shape, exact lengths included. */
@@ -66,8 +74,11 @@ function parseMessage(given: unknown): DeliveryMessage {
   return message.data
 }
 
+/** Methods that need no handler of the app. */
+const builtIn: Readonly<Record<string, InboundHandler<any>>> = { __proto__: null as never, [followDecision]: () => {} }
+
 function handlerFor({ handlers }: Inbound, { method }: DeliveryMessage): InboundHandler<any> {
-  const handler = Object.hasOwn(handlers, method) ? handlers[method] : undefined
+  const handler = Object.hasOwn(handlers, method) ? handlers[method] : builtIn[method]
   if (!handler) throw refuse('METHOD_NOT_SUPPORTED', 'this server has no handler for the method')
   return handler
 }
@@ -94,8 +105,17 @@ function checkSignature({ signature }: DeliveryMessage, text: string, { publicKe
   throw refuse('INVALID_SIGNATURE', 'the signature is not that of the pinned key of the sender', { from: url })
 }
 
-function checkAge({ context }: Inbound, madeAt: number, from: string): void {
+/** A signed follow names the server of its follower. It must be the sender. */
+function checkFollower({ context }: Inbound, body: Body, from: string): void {
+  if (body.method !== 'FEDERATE') return
+  const { followerServerUrl } = (body as FollowBody).following
+  if (followerServerUrl === null || originIn(followerServerUrl, context) === from) return
+  throw refuse('ORIGIN_MISMATCH', 'followerServerUrl is not the server that sends the follow', { from })
+}
+
+/** @param maxMs age that is accepted. A post may be older than any, as for a new follower: the inbox never forgets one */
+function checkAge({ context }: Inbound, madeAt: number, maxMs: number, from: string): void {
   const now = context.clock.now()
-  if (madeAt >= now - oldestMs && madeAt <= now + aheadMs) return
+  if (madeAt >= now - maxMs && madeAt <= now + aheadMs) return
   throw refuse('STALE_MESSAGE', 'the signed instant is more than 30 days old, or more than an hour ahead', { from })
 }

@@ -1,5 +1,5 @@
-// PROXY: forwards an encrypted message. v1 gives no proof of the sender, so a relay starts no discovery, and forwards only between
-// servers that are registered and healthy.
+// PROXY: forwards an encrypted message of a sender that proves who it is. A relay starts no discovery, and forwards only between servers
+// that are registered and healthy.
 
 import { FederationError } from '../errors.ts'
 import type { HttpResponse } from '../http/client.ts'
@@ -9,6 +9,7 @@ import type { PeerRow } from '../store/store.ts'
 import { envelope, signature, text } from '../wire/v1/fields.ts'
 import { parseJson } from '../wire/v1/json.ts'
 import type { EncryptedEnvelope } from '../wire/v1/messages.ts'
+import { provenAt, type RelayedMessage, relayProofHeader } from '../wire/v1/relay-proof.ts'
 import { object, schema } from '../wire/v1/schema.ts'
 import { answer, type Inbound, ownOrigin, type Route, spend } from './inbound.ts'
 import { originIn } from './peers.ts'
@@ -17,6 +18,9 @@ import { refuse } from './refusal.ts'
 const ProxySchema = schema(
   object({ targetUrl: text, publicSigningKey: text, publicEncryptionKey: text, payload: envelope, signature }),
 )
+
+/** Difference of clocks and age that a proof may have. Within it a captured request can be sent again, as often as the budget allows. */
+const proofWindowMs = 5 * 60_000
 
 export const relayFor: Route = async (inbound, { request, body }) => {
   const { context } = inbound
@@ -30,10 +34,30 @@ export const relayFor: Route = async (inbound, { request, body }) => {
     throw refuse('INCORRECT_KEYS', 'the keys differ from those that are pinned for the sender', { from: sender.url })
   }
   const { url } = await findRelayPeer(inbound, target)
+  checkProof(
+    inbound,
+    request,
+    { from: sender.url, via: ownOrigin(inbound), to: url, payload: given.data.payload },
+    sender,
+  )
   spend(inbound.limits.relay, sender.url, sender.url)
   return answer(200, {
     method: 'PROXY_RESPONSE',
     payload: await forward(inbound, url, given.data.payload, sender.url),
+  })
+}
+
+/** Without it anyone who knows the public keys of a sender could send in its name, up to the refusal of the target. */
+function checkProof(
+  { context }: Inbound,
+  { headers }: Request,
+  message: RelayedMessage,
+  { publicKey, url }: PeerRow,
+): void {
+  const at = provenAt(message, headers.get(relayProofHeader), publicKey)
+  if (at !== undefined && Math.abs(context.clock.now() - at) <= proofWindowMs) return
+  throw refuse('INVALID_SIGNATURE', 'the sender does not prove that it asks this relay to forward this message', {
+    from: url,
   })
 }
 

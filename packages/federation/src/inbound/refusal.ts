@@ -18,6 +18,7 @@ export const refusalStatus = {
   UNKNOWN_FEDERATION_SERVER_INTERACTION: 403,
   INVALID_SIGNATURE: 403,
   RELAY_DISABLED: 403,
+  ROTATION_DISABLED: 403,
   INCORRECT_KEYS: 403,
   NOT_FOUND: 404,
   KEY_NOT_REGISTERED: 404,
@@ -31,6 +32,7 @@ export const refusalStatus = {
   DISCOVERY_FAILED: 502,
   FAILED_TO_PROXY_REQUEST: 502,
   ORIGIN_MISSING: 503,
+  DECISION_PENDING: 503,
 } as const
 
 export type RefusalCode = keyof typeof refusalStatus

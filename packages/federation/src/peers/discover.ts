@@ -75,7 +75,10 @@ function originOf(context: FederationContext, serverUrl: string): string {
 
 async function discover(context: FederationContext, origin: string, signal: AbortSignal | undefined): Promise<string> {
   const keys = await fetchKeys(context, origin, { signal })
-  const verdict = await context.store.peers.pin(keys, context.clock.now())
+  const verdict = await context.store.peers.pin(keys, context.clock.now(), {
+    addressRange: keys.addressRange,
+    isReached: true,
+  })
   if (verdict === 'pinned_otherwise') {
     context.emit('pin_mismatch', { origin, from: 'discovery' })
     const message = `discovery of ${origin}: its keys differ from the pinned ones. The pin is unchanged. See peers.repin().`

@@ -1,6 +1,7 @@
 // Fetches the keys of a server. A reply is accepted only for the origin that it was fetched from. Nothing is written here.
 
 import { FederationError, federationCodeOf } from '../errors.ts'
+import { operatorRange } from '../http/address-range.ts'
 import type { HttpResponse } from '../http/client.ts'
 import { canonicalOrigin } from '../origin.ts'
 import type { FederationContext } from '../context.ts'
@@ -16,6 +17,11 @@ export interface FetchKeysOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** Keys, and the range of the address that they were fetched from. */
+export interface FetchedKeys extends PeerKeys {
+  readonly addressRange: string | undefined
+}
+
 type FetchContext = Pick<FederationContext, 'http' | 'policies' | 'allowHttp'>
 
 /** @param origin canonical @throws DiscoveryError UNREACHABLE, INVALID, ADDRESS_REFUSED */
@@ -23,7 +29,7 @@ export async function fetchKeys(
   context: FetchContext,
   origin: string,
   options: FetchKeysOptions = {},
-): Promise<PeerKeys> {
+): Promise<FetchedKeys> {
   const { timeoutMs = context.policies.discovery.timeoutMs, signal } = options
   let response: HttpResponse
   try {
@@ -46,7 +52,7 @@ export async function fetchKeys(
     )
   }
   const keys = keysIn(response.body, origin, context.allowHttp)
-  if (keys) return keys
+  if (keys) return { ...keys, addressRange: operatorRange(response.remoteAddress) }
   throw new DiscoveryError(
     'INVALID',
     origin,

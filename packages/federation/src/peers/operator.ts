@@ -1,12 +1,13 @@
 // The operator's view of peers: reading, blocking, probing and pinning.
 
-import { HoldfastError } from 'holdfast'
+import type { Queue } from 'holdfast'
 import { FederationError } from '../errors.ts'
 import { canonicalOrigin } from '../origin.ts'
 import type { FederationContext } from '../context.ts'
 import type { BlacklistRow, PeerRow } from '../store/store.ts'
 import { fetchKeys } from './fetch-keys.ts'
 import { markServerHealthy } from './health.ts'
+import type { PeerState } from './peer-state.ts'
 import { answersAsPinned } from './probe.ts'
 
 export interface PeerExplanation {
@@ -27,6 +28,8 @@ export interface PeerExplanation {
   readonly publicKey: string | undefined
   readonly encryptionPublicKey: string | undefined
   readonly wire: 'v1'
+  /** State of the contacts with this peer, in the profile `hardened`: failures in a row, and the next contact. */
+  readonly contact: PeerState | undefined
 }
 
 /** Methods that take a URL throw FederationError ORIGIN_INVALID if it does not name a server. */
@@ -44,13 +47,19 @@ export interface Peers {
   probe(url: string): Promise<boolean>
   /** Replaces the pin with the keys that the server shows now. Compare them over another channel first. @throws DiscoveryError */
   repin(url: string): Promise<void>
-  /** Needs the profile `hardened`. @throws HoldfastError FEATURE_UNSUPPORTED */
-  pause(url: string): Promise<never>
-  /** Needs the profile `hardened`. @throws HoldfastError FEATURE_UNSUPPORTED */
-  resume(url: string): Promise<never>
+  /** Forgets a server and its pin. Returns false if it was not known. The next contact pins the keys that it shows then. */
+  remove(url: string): Promise<boolean>
+  /** Starts no delivery to this server until resume(), in all processes. They wait, and spend no attempt. @param options.by the operator */
+  pause(url: string, options?: { readonly by?: string }): Promise<void>
+  /** Takes back pause(). */
+  resume(url: string, options?: { readonly by?: string }): Promise<void>
 }
 
-export function peersOf(context: FederationContext, open: () => Promise<void>): Peers {
+export function peersOf(
+  context: FederationContext,
+  queue: Pick<Queue<unknown>, 'pause' | 'resume'>,
+  open: () => Promise<void>,
+): Peers {
   const { store, clock, policies } = context
   const originOf = async (url: string): Promise<string> => {
     const origin = canonicalOrigin(url, context)
@@ -80,15 +89,10 @@ export function peersOf(context: FederationContext, open: () => Promise<void>): 
       if (await store.peers.repin(keys, clock.now())) return
       throw new FederationError('UNREACHABLE', `peers.repin: no keys are pinned for ${origin}. Nothing was changed.`)
     },
-    pause: unsupported,
-    resume: unsupported,
+    remove: async (url) => store.peers.remove(await originOf(url)),
+    pause: async (url, { by } = {}) => queue.pause({ group: await originOf(url), by }),
+    resume: async (url, { by } = {}) => queue.resume({ group: await originOf(url), by }),
   }
-}
-
-async function unsupported(): Promise<never> {
-  const message =
-    "peers.pause and peers.resume need the profile 'hardened', which does not exist yet. Use peers.block()."
-  throw new HoldfastError('FEATURE_UNSUPPORTED', message)
 }
 
 async function explain({ store }: FederationContext, origin: string): Promise<PeerExplanation> {
@@ -109,5 +113,6 @@ async function explain({ store }: FederationContext, origin: string): Promise<Pe
     publicKey: peer?.publicKey,
     encryptionPublicKey: peer?.encryptionPublicKey,
     wire: 'v1',
+    contact: await store.peerStates.get(origin),
   }
 }

@@ -7,6 +7,8 @@ import type { SendingContext } from '../context.ts'
 import type { PeerRow } from '../store/store.ts'
 import { decodeBase64, encodeBase64 } from '../wire/v1/base64.ts'
 import { encryptPayload } from '../wire/v1/envelope.ts'
+import type { EncryptedEnvelope } from '../wire/v1/messages.ts'
+import { proveRelayed, relayProofHeader } from '../wire/v1/relay-proof.ts'
 import { signText } from '../wire/v1/signature.ts'
 import { emergencySweep } from './emergency-sweep.ts'
 import { markServerUnhealthy } from './health.ts'
@@ -27,7 +29,7 @@ const candidates = 8
 /** Most recently seen peers among which the candidates are. */
 const considered = 200
 
-/** Returns a random one of the 8 most recently seen healthy peers of different sites. Without a healthy peer, an emergency sweep comes first. */
+/** Returns a random one of 8 candidates, the most recently seen ones. Without a candidate, an emergency sweep comes first. */
 export async function chooseRelay(context: SendingContext, target: string): Promise<PeerRow | undefined> {
   const found = await listRelays(context, target)
   if (found.length > 0) return randomOf(context, found)
@@ -35,12 +37,15 @@ export async function chooseRelay(context: SendingContext, target: string): Prom
   return randomOf(context, await listRelays(context, target))
 }
 
-/** At most one of a site: else the owner of many names could be all of the candidates. */
+/**
+ * Peers that this server has reached before, at most one of a site and of an address range: else the owner of many names could be all of
+ * the candidates.
+ */
 async function listRelays({ store, origin }: SendingContext, target: string): Promise<PeerRow[]> {
-  const sites = new Set<string>()
-  const others = (await store.peers.listHealthy(considered)).filter(({ url }) => {
-    if (url === origin || url === target || sites.has(siteOf(url))) return false
-    sites.add(siteOf(url))
+  const owners = new Set<string>()
+  const others = (await store.peers.listReached(considered)).filter(({ url, addressRange = url }) => {
+    if (url === origin || url === target || owners.has(siteOf(url)) || owners.has(addressRange)) return false
+    owners.add(siteOf(url)).add(addressRange)
     return true
   })
   const chosen = others.slice(0, candidates)
@@ -60,10 +65,11 @@ export async function relay(
 ): Promise<HttpResponse> {
   let response: HttpResponse
   try {
+    const message = await messageFor(context, target, request)
     response = await context.http.request(`${via.url}/proxy`, {
       method: 'POST',
-      headers: headersOf(context),
-      body: await messageFor(context, target, request),
+      headers: await headersOf(context, via, target, message.payload),
+      body: JSON.stringify(message),
       timeoutMs: request.timeoutMs,
       ...(request.signal && { signal: request.signal }),
     })
@@ -81,22 +87,38 @@ export async function relay(
   throw new FederationError('HTTP_STATUS', `relay ${via.url}: it answered ${status}.`, { status })
 }
 
-const headersOf = ({ origin }: SendingContext): Record<string, string> => ({
-  'Content-Type': 'application/json',
-  ...(origin !== undefined && { Origin: origin, 'X-Federation-Origin': origin }),
-})
+async function headersOf(
+  { origin, keyring, clock }: SendingContext,
+  { url: via }: PeerRow,
+  { url: to }: PeerRow,
+  payload: EncryptedEnvelope,
+): Promise<Record<string, string>> {
+  const type = { 'Content-Type': 'application/json' }
+  if (origin === undefined) return type
+  const proof = await proveRelayed({ from: origin, via, to, payload }, clock.now(), keyring)
+  return { ...type, Origin: origin, 'X-Federation-Origin': origin, [relayProofHeader]: proof }
+}
 
-async function messageFor({ keyring }: SendingContext, target: PeerRow, request: RelayedRequest): Promise<string> {
+interface ProxyMessage {
+  readonly payload: EncryptedEnvelope
+}
+
+async function messageFor(
+  { keyring }: SendingContext,
+  target: PeerRow,
+  request: RelayedRequest,
+): Promise<ProxyMessage> {
   const { url, headers, body } = request
   const inner = JSON.stringify({ targetUrl: url, method: 'POST', headers, body })
   const key = decodeBase64(target.encryptionPublicKey, 32)
   if (!key) throw new FederationError('KEY_INVALID', `relay to ${target.url}: the pinned encryption key is not a key.`)
-  return JSON.stringify({
+  const message = {
     method: 'PROXY',
     targetUrl: `${target.url}/proxy`,
     publicSigningKey: encodeBase64(keyring.current('sig').publicKey),
     publicEncryptionKey: encodeBase64(keyring.current('enc').publicKey),
     payload: encryptPayload(inner, key),
     signature: await signText(inner, keyring),
-  })
+  }
+  return message
 }

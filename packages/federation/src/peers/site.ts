@@ -2,14 +2,13 @@
 // range. Without a list of public suffixes the registrable domain is a guess: the last two labels, or three where the second is
 // as short as `co` in `co.uk`. Where the guess is too wide, fewer servers of that suffix are chosen.
 
-import { isIPv4, isIPv6 } from 'node:net'
+import { operatorRange } from '../http/address-range.ts'
 
 /** @param origin canonical */
 export function siteOf(origin: string): string {
   const { hostname } = new URL(origin)
-  if (isIPv4(hostname)) return hostname.split('.').slice(0, 3).join('.')
-  const address = hostname.replace(/^\[|\]$/g, '')
-  if (isIPv6(address)) return address.split(':').slice(0, 3).join(':')
+  const range = operatorRange(hostname.replace(/^\[|\]$/g, ''))
+  if (range !== undefined) return range
   const labels = hostname.split('.')
   const [second = '', top = ''] = labels.slice(-2)
   const isSuffix = top.length === 2 && second.length <= 3

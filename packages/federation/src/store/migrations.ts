@@ -63,6 +63,64 @@ const steps: readonly (readonly string[])[] = [
     `CREATE UNIQUE INDEX {follows_by_parties}
   ON {follows} (follower_id, following_id, (COALESCE(follower_server_url, '')), (COALESCE(following_server_url, '')))`,
   ],
+  [
+    // Upkeep reads open deliveries page by page.
+    'CREATE INDEX {delivery_jobs_by_age} ON {delivery_jobs} (status, created_at, id)',
+  ],
+  [
+    // What bounds the registry, and which peers may be relays. Peers of before count as used, and not as reached.
+    'ALTER TABLE {server_registry} ADD COLUMN site {text}',
+    'ALTER TABLE {server_registry} ADD COLUMN address_range {text}',
+    'ALTER TABLE {server_registry} ADD COLUMN used_at bigint',
+    'ALTER TABLE {server_registry} ADD COLUMN reached_at bigint',
+    'UPDATE {server_registry} SET used_at = last_seen',
+    'CREATE INDEX {server_registry_unused} ON {server_registry} (last_seen) WHERE used_at IS NULL AND reached_at IS NULL',
+    `CREATE INDEX {server_registry_unused_by_site} ON {server_registry} (site, last_seen)
+  WHERE used_at IS NULL AND reached_at IS NULL`,
+    `CREATE INDEX {server_registry_unused_by_range} ON {server_registry} (address_range, last_seen)
+  WHERE used_at IS NULL AND reached_at IS NULL`,
+  ],
+  [
+    `CREATE TABLE {inbox} (
+  origin {text} NOT NULL,
+  id {text} NOT NULL,
+  outcome text NOT NULL,
+  ack text,
+  sealed_with {text},
+  received_at bigint NOT NULL,
+  expires_at bigint,
+  PRIMARY KEY (origin, id)
+)`,
+    'CREATE INDEX {inbox_by_expiry} ON {inbox} (expires_at) WHERE expires_at IS NOT NULL',
+    'CREATE INDEX {inbox_by_age} ON {inbox} (received_at) WHERE ack IS NOT NULL AND expires_at IS NULL',
+  ],
+  [
+    // One body for all deliveries of an activity, and the order of deliveries.
+    `CREATE TABLE {outbox_bodies} (
+  id {text} PRIMARY KEY,
+  payload text NOT NULL,
+  created_at bigint NOT NULL
+)`,
+    'CREATE INDEX {outbox_bodies_by_age} ON {outbox_bodies} (created_at)',
+    'ALTER TABLE {delivery_jobs} ADD COLUMN body_id {text}',
+    'ALTER TABLE {delivery_jobs} ADD COLUMN order_key {text}',
+    'ALTER TABLE {delivery_jobs} ADD COLUMN seq bigint',
+    'CREATE INDEX {delivery_jobs_by_body} ON {delivery_jobs} (body_id) WHERE body_id IS NOT NULL',
+    'CREATE INDEX {delivery_jobs_by_order} ON {delivery_jobs} (server_url, order_key, seq) WHERE order_key IS NOT NULL',
+  ],
+  [
+    `CREATE TABLE {peer_states} (
+  origin {text} PRIMARY KEY,
+  state {text} NOT NULL,
+  failures integer NOT NULL,
+  first_failed_at bigint,
+  last_success_at bigint,
+  next_contact_at bigint NOT NULL,
+  changed_at bigint NOT NULL,
+  version integer NOT NULL
+)`,
+    `CREATE INDEX {peer_states_by_contact} ON {peer_states} (next_contact_at) WHERE state <> 'healthy'`,
+  ],
 ]
 
 const migrationTable = 'CREATE TABLE {migrations} (number integer PRIMARY KEY, checksum text NOT NULL)'

@@ -1,6 +1,7 @@
 // The table server_registry: known servers and their pinned keys.
-// Invariant: only repin() changes the keys of a row.
+// Invariant: only repin() and rotate() change the keys of a row.
 
+import { siteOf } from '../peers/site.ts'
 import type { Row } from './database.ts'
 import { peerOf } from './rows.ts'
 import type { PeerStore } from './store.ts'
@@ -16,8 +17,9 @@ export function peerTable({ statements, read, write }: Tables): PeerStore {
       const [row] = await read(sql.get, [url])
       return row && peerOf(row)
     },
-    async pin({ url, publicKey, encryptionPublicKey }, now) {
-      const values = [url, publicKey, encryptionPublicKey, now]
+    async pin({ url, publicKey, encryptionPublicKey }, now, { addressRange, isReached = false } = {}) {
+      const reachedAt = isReached ? now : undefined
+      const values = [url, publicKey, encryptionPublicKey, now, siteOf(url), addressRange, reachedAt]
       if ((await write(sql.insert, values)).length > 0) return 'inserted'
       return (await write(sql.touch, values)).length > 0 ? 'touched' : 'pinned_otherwise'
     },
@@ -30,6 +32,24 @@ export function peerTable({ statements, read, write }: Tables): PeerStore {
     async checked(url, now) {
       return attempts(await write(sql.checked, [url, now]))
     },
+    async used(url, now) {
+      await write(sql.used, [url, now])
+    },
+    async reached(url, now) {
+      await write(sql.reached, [url, now])
+    },
+    async evictUnused({ url, site, addressRange }, { perSite, perRange, max }) {
+      if (site !== undefined) await write(sql.evict('site'), [Math.max(0, perSite - 1), url, site])
+      if (addressRange !== undefined)
+        await write(sql.evict('address_range'), [Math.max(0, perRange - 1), url, addressRange])
+      await write(sql.evict(undefined), [Math.max(0, max - 1), url])
+    },
+    async expireUnused(before, limit) {
+      return (await write(sql.expire, [before, limit])).length
+    },
+    async listReached(limit) {
+      return (await read(sql.listReached, [limit])).map(peerOf)
+    },
     async listHealthy(limit) {
       return (await read(sql.listHealthy, [limit])).map(peerOf)
     },
@@ -39,6 +59,10 @@ export function peerTable({ statements, read, write }: Tables): PeerStore {
     },
     async list({ after = '', limit }) {
       return (await read(sql.list, [after, limit])).map(peerOf)
+    },
+    async rotate(from, { publicKey, encryptionPublicKey }, now) {
+      const old = [from.publicKey, from.encryptionPublicKey]
+      return (await write(sql.rotate, [from.url, publicKey, encryptionPublicKey, now, ...old])).length > 0
     },
     async repin({ url, publicKey, encryptionPublicKey }, now) {
       return (await write(sql.repin, [url, publicKey, encryptionPublicKey, now])).length > 0

@@ -23,6 +23,8 @@ export const deliveryOf = (row: Row): DeliveryRow => ({
   status: row[9] as DeliveryRow['status'],
   lastError: optional(row[10]),
   settledAt: instant(row[11]),
+  bodyId: optional(row[12]),
+  orderKey: optional(row[13]),
 })
 
 export const peerOf = (row: Row): PeerRow => ({
@@ -35,6 +37,10 @@ export const peerOf = (row: Row): PeerRow => ({
   isHealthy: boolean(row[6]),
   unhealthyReason: optional(row[7]) as UnhealthyReason | undefined,
   healthCheckAttempts: number(row[8]),
+  site: optional(row[9]),
+  addressRange: optional(row[10]),
+  usedAt: instant(row[11]),
+  reachedAt: instant(row[12]),
 })
 
 export const blacklistRowOf = (row: Row): BlacklistRow => ({

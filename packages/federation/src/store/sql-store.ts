@@ -6,8 +6,10 @@ import { blacklistTable } from './blacklist.ts'
 import type { Database, OpenDatabase } from './database.ts'
 import { deliveryTable } from './deliveries.ts'
 import { followTable } from './follows.ts'
+import { inboxTable } from './inbox.ts'
 import { checkMigrated, migrate, migrationPlan } from './migrations.ts'
 import { peerTable } from './peers.ts'
+import { peerStateTable } from './peer-states.ts'
 import { makeStatements } from './statements.ts'
 import type { Store, StoreTransaction } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -24,6 +26,8 @@ export class SqlStore implements Store {
   readonly peers
   readonly blacklist
   readonly follows
+  readonly inbox
+  readonly peerStates
   readonly #database: Database
   readonly #prefix: string
   /** Reference counts: of the connection alone, and of the connection with checked tables. */
@@ -51,6 +55,8 @@ export class SqlStore implements Store {
     this.peers = peerTable(tables)
     this.blacklist = blacklistTable(tables)
     this.follows = followTable(tables)
+    this.inbox = inboxTable(tables)
+    this.peerStates = peerStateTable(tables)
   }
 
   connect(): Promise<void> {

@@ -2,6 +2,7 @@
 // transaction. Origins must be canonical (origin.ts). Instants are epoch ms, keys base64 text.
 
 import type { Storage } from 'holdfast'
+import type { PeerState } from '../peers/peer-state.ts'
 import type { UnhealthyReason } from '../peers/threats.ts'
 
 /** A transaction of the store. */
@@ -26,6 +27,20 @@ export interface DeliveryRow {
   /** Code of the last failure. */
   readonly lastError: string | undefined
   readonly settledAt: number | undefined
+  /** Id of the stored body. In a list, the payload of such a row is empty. */
+  readonly bodyId: string | undefined
+  /** Deliveries to one server with the same key are sent one at a time, in the order of their inserts. */
+  readonly orderKey: string | undefined
+}
+
+/** Deliveries of one stored body. */
+export interface FanOut {
+  readonly name: string
+  readonly bodyId: string
+  readonly payload: string
+  readonly orderKey?: string | undefined
+  readonly createdAt: number
+  readonly deliveries: readonly Pick<DeliveryRow, 'id' | 'targetUrl' | 'serverUrl'>[]
 }
 
 /** A known server and its pinned keys. */
@@ -39,6 +54,28 @@ export interface PeerRow {
   readonly isHealthy: boolean
   readonly unhealthyReason: UnhealthyReason | undefined
   readonly healthCheckAttempts: number
+  /** Its registrable domain or, for an address, the range of it. */
+  readonly site: string | undefined
+  /** Range of the address that its keys were last fetched from. */
+  readonly addressRange: string | undefined
+  /** When it last sent an authenticated message, by the hour. */
+  readonly usedAt: number | undefined
+  /** When this server last reached it for a delivery of its own, by the hour: it acknowledged one, or was discovered for one. */
+  readonly reachedAt: number | undefined
+}
+
+export interface PinOptions {
+  /** Range of the address that the keys were fetched from. */
+  readonly addressRange?: string | undefined
+  /** True if this server contacted the peer for a delivery of its own. False if the peer registered itself. @default false */
+  readonly isReached?: boolean
+}
+
+/** How many peers that were never used may be stored. */
+export interface UnusedBounds {
+  readonly perSite: number
+  readonly perRange: number
+  readonly max: number
 }
 
 export type PeerKeys = Pick<PeerRow, 'url' | 'publicKey' | 'encryptionPublicKey'>
@@ -67,9 +104,19 @@ export interface FollowRow {
 export interface DeliveryStore {
   /** Inserts a row. A repeat with the same id changes nothing. */
   insert(
-    row: Pick<DeliveryRow, 'id' | 'name' | 'targetUrl' | 'serverUrl' | 'payload' | 'createdAt'>,
+    row: Pick<DeliveryRow, 'id' | 'name' | 'targetUrl' | 'serverUrl' | 'payload' | 'createdAt'> &
+      Partial<Pick<DeliveryRow, 'orderKey'>>,
     tx?: StoreTransaction,
   ): Promise<void>
+  /** Inserts one body, and a row per delivery. Rows whose id exists are left alone. */
+  fanOut(fanOut: FanOut, tx: StoreTransaction): Promise<void>
+  /** Removes bodies without a row that were made before this instant. Returns their number. */
+  sweepBodies(before: number, limit: number): Promise<number>
+  /** Returns the id of the open delivery to this server that comes first under this order key. */
+  first(serverUrl: string, orderKey: string): Promise<string | undefined>
+  /** Opens a failed delivery again, with all attempts. */
+  reopen(id: string, now: number): Promise<void>
+  /** Returns the row, with its payload. */
   get(id: string): Promise<DeliveryRow | undefined>
   /** Counts an attempt. */
   attempted(id: string, now: number): Promise<void>
@@ -82,8 +129,13 @@ export interface DeliveryStore {
   sweep(before: number, limit: number): Promise<number>
   /** Returns matching rows, oldest first. */
   list(filter: {
-    readonly serverUrl?: string
+    readonly serverUrl?: string | undefined
     readonly status?: DeliveryRow['status']
+    readonly name?: string | undefined
+    /** Code of the last failure. */
+    readonly lastError?: string | undefined
+    /** The last row of the previous page. */
+    readonly after?: Pick<DeliveryRow, 'createdAt' | 'id'> | undefined
     readonly limit: number
   }): Promise<DeliveryRow[]>
 }
@@ -91,7 +143,15 @@ export interface DeliveryStore {
 export interface PeerStore {
   get(url: string): Promise<PeerRow | undefined>
   /** Inserts a row, or updates `lastSeen` of one with the same keys. If other keys are pinned, nothing is written. */
-  pin(keys: PeerKeys, now: number): Promise<'inserted' | 'touched' | 'pinned_otherwise'>
+  pin(keys: PeerKeys, now: number, options?: PinOptions): Promise<'inserted' | 'touched' | 'pinned_otherwise'>
+  /** Records an authenticated message of this peer. */
+  used(url: string, now: number): Promise<void>
+  /** Records that this server reached the peer for a delivery of its own. */
+  reached(url: string, now: number): Promise<void>
+  /** Removes unused peers beyond the bounds, the oldest first, and never this one. Each bound counts this peer, too. */
+  evictUnused(peer: Pick<PeerRow, 'url' | 'site' | 'addressRange'>, bounds: UnusedBounds): Promise<void>
+  /** Removes unused peers that were last seen before this instant. Returns their number. */
+  expireUnused(before: number, limit: number): Promise<number>
   /** Marks a peer healthy and resets its checks. */
   healthy(url: string, now: number): Promise<void>
   /**
@@ -103,6 +163,8 @@ export interface PeerStore {
   checked(url: string, now: number): Promise<number | undefined>
   /** Returns healthy peers, the most recently seen first. */
   listHealthy(limit: number): Promise<PeerRow[]>
+  /** Returns healthy peers that this server has reached before, the most recently seen first. */
+  listReached(limit: number): Promise<PeerRow[]>
   listUnhealthy(filter: {
     readonly reasons: readonly UnhealthyReason[]
     readonly attemptsBelow?: number
@@ -110,6 +172,8 @@ export interface PeerStore {
   }): Promise<PeerRow[]>
   /** Returns rows in the order of their origins. */
   list(filter: { readonly after?: string; readonly limit: number }): Promise<PeerRow[]>
+  /** Replaces the keys of a row that has the old ones. Returns false if it has not. For a proven rotation only. */
+  rotate(from: PeerKeys, to: PeerKeys, now: number): Promise<boolean>
   /** Replaces the keys of a row. For the operator only. */
   repin(keys: PeerKeys, now: number): Promise<boolean>
   remove(url: string): Promise<boolean>
@@ -142,7 +206,59 @@ export interface FollowStore {
   remove(id: string, tx?: StoreTransaction): Promise<boolean>
 }
 
+/** A message that has had its effect. */
+export interface InboxRow {
+  /** JSON text: what the acknowledgement is made of. */
+  readonly outcome: string
+  /** The reply as it was sent. Undefined: old, and to be made anew from the outcome. */
+  readonly ack: string | undefined
+  /** Names the keys that the reply was signed with and encrypted for. */
+  readonly sealedWith: string | undefined
+}
+
+/** The messages that were received, so that each has one effect. The key is the origin of the sender and the id of the message. */
+export interface InboxStore {
+  get(origin: string, id: string, tx?: StoreTransaction): Promise<InboxRow | undefined>
+  /**
+   * Inserts the key of a message, before its effect. Waits for a concurrent transaction with the same key. Returns false if it exists.
+   * @param expiresAt undefined: the row stays
+   */
+  insert(
+    message: {
+      readonly origin: string
+      readonly id: string
+      readonly receivedAt: number
+      readonly expiresAt: number | undefined
+    },
+    tx: StoreTransaction,
+  ): Promise<boolean>
+  /** Writes the outcome and the reply of a message. */
+  decide(origin: string, id: string, row: InboxRow, tx: StoreTransaction): Promise<void>
+  /** Removes rows that have expired. Returns their number. */
+  expire(now: number, limit: number): Promise<number>
+  /** Removes the reply, but not the key, of rows that stay and were received before this instant. Returns their number. */
+  compact(before: number, limit: number): Promise<number>
+}
+
+/** The states of peers. */
+export interface PeerStateStore {
+  get(origin: string): Promise<PeerState | undefined>
+  /**
+   * Changes the state of a peer, unless `next` returns undefined. It may be called again: another process may change the row meanwhile.
+   * Returns the state that stands.
+   */
+  change(
+    origin: string,
+    now: number,
+    next: (before: PeerState | undefined, changedAt: number | undefined) => PeerState | undefined,
+  ): Promise<PeerState>
+  /** Returns origins, in order, of peers that are not healthy and whose next contact was due before this instant. @param after an origin */
+  listDue(before: number, after: string, limit: number): Promise<string[]>
+}
+
 export interface Store {
+  readonly peerStates: PeerStateStore
+  readonly inbox: InboxStore
   readonly deliveries: DeliveryStore
   readonly peers: PeerStore
   readonly blacklist: BlacklistStore

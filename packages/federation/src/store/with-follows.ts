@@ -8,6 +8,8 @@ export function withFollows(store: Store, follows: FollowStore): Store {
     peers: store.peers,
     blacklist: store.blacklist,
     follows,
+    inbox: store.inbox,
+    peerStates: store.peerStates,
     connect: () => store.connect(),
     disconnect: () => store.disconnect(),
     migrate: () => store.migrate(),

@@ -2,29 +2,20 @@
 
 import assert from 'node:assert/strict'
 import { after, test, type TestContext } from 'node:test'
-import { SqliteStorage } from 'holdfast/sqlite'
 import { type FakeClock, fakeClock } from 'holdfast/testing'
 import { retryAfterMsOf } from '../../src/deliver/asked-to-wait.ts'
 import type { PolicyOptions } from '../../src/resolve-policies.ts'
 import { seedPolicies } from '../../src/policies.ts'
-import { sqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
-import { type Bench, bench, deliveryType, passing, type Place } from '../seed/bench.ts'
+import { type Bench, bench, deliveryType, passing } from '../seed/bench.ts'
+import { sqlitePlace } from '../seed/sqlite-place.ts'
 import { type Reply, World } from '../seed/world.ts'
 
 const world = await new World().start()
 after(() => world.stop())
 
-const place: Place = {
-  name: 'sqlite',
-  open: async (clock) => {
-    const storage = new SqliteStorage({ path: ':memory:', ...(clock && { clock }) })
-    return { storage, store: sqliteStore({ storage }), close: async () => {} }
-  },
-}
-
 async function start(t: TestContext, policies: PolicyOptions = {}): Promise<{ it: Bench; clock: FakeClock }> {
   const clock = fakeClock()
-  const it = await bench(t, place, world, { clock, policies })
+  const it = await bench(t, sqlitePlace, world, { clock, policies })
   await it.federation.start()
   return { it, clock }
 }

@@ -2,22 +2,16 @@
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { SqliteStorage } from 'holdfast/sqlite'
-import { sqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { AckPayload } from '../../src/wire/v1/messages.ts'
 import { bench, followPayload, insertFollow, own } from '../seed/bench.ts'
+import { sqlitePlace } from '../seed/sqlite-place.ts'
 import { World } from '../seed/world.ts'
 
 const world = await new World().start()
 after(() => world.stop())
 
 test('the server of a follower cannot approve its own pending follow with the acknowledgement of another delivery', async (t) => {
-  const storage = new SqliteStorage({ path: ':memory:' })
-  const place = {
-    name: 'sqlite',
-    open: async () => ({ storage, store: sqliteStore({ storage }), close: async () => {} }),
-  }
-  const it = await bench(t, place, world)
+  const it = await bench(t, sqlitePlace, world)
   const peer = await it.peer()
   const { follows } = it.store
   const pending = { followerId: 'mallory', followingId: 'ann' }

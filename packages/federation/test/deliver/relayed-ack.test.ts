@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { after, test, type TestContext } from 'node:test'
-import { SqliteStorage } from 'holdfast/sqlite'
 import type { FederationOptions } from '../../src/create.ts'
 import { acknowledges } from '../../src/deliver/acknowledges.ts'
 import { siteOf } from '../../src/peers/site.ts'
-import { sqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
+import type { PinOptions } from '../../src/store/store.ts'
 import { type Bench, bench, followPayload, type Given, insertFollow } from '../seed/bench.ts'
+import { sqlitePlace } from '../seed/sqlite-place.ts'
 import { type Reply, TestPeer, World } from '../seed/world.ts'
 
 const world = await new World().start()
@@ -21,12 +21,7 @@ interface Scene {
 }
 
 async function scene(t: TestContext, options: Partial<FederationOptions> = {}): Promise<Scene> {
-  const storage = new SqliteStorage({ path: ':memory:' })
-  const place = {
-    name: 'sqlite',
-    open: async () => ({ storage, store: sqliteStore({ storage }), close: async () => {} }),
-  }
-  const it = await bench(t, place, world, options)
+  const it = await bench(t, sqlitePlace, world, options)
   const target = new TestPeer(world, 'gone.invalid', it.keys)
   await it.store.peers.pin({ ...target.text, url: target.origin }, 1_000)
   return { it, target, relay: await it.peer() }
@@ -37,12 +32,12 @@ async function failsDirectly({ it, target }: Scene, given: Partial<Given> = {}):
   const job = await it.delivery(target, given)
   const error = await it.federation.processFederationDelivery(job).then(
     () => assert.fail('it counted'),
-    (thrown: unknown) => thrown as { code: string; reason: string; cause: { code?: string } },
+    (thrown: unknown) => thrown as { code: string; reason: string; cause?: { code?: string } },
   )
   assert.deepEqual([error.code, error.reason], ['TRANSPORT', 'DNS_BLOCKED'])
   const row = await it.row(job.id)
   assert.deepEqual([row?.status, row?.lastError], ['open', 'TRANSPORT'])
-  return error.cause.code
+  return error.cause?.code
 }
 
 const relayed = async (reply: Reply | Promise<Reply>): Promise<Reply> => ({
@@ -134,7 +129,7 @@ test('one site is one candidate for a relay, however many names it registers', a
       return { status: 500, body: {} }
     }
     world.alias(peer.host, peer)
-    await it.store.peers.pin({ ...peer.text, url: peer.origin }, 2_000 + n)
+    await it.store.peers.pin({ ...peer.text, url: peer.origin }, 2_000 + n, { isReached: true })
   }
   // 21 peers, of two sites. Each of both is asked about every second time; of 21 candidates the honest one would be among 8 at no time.
   given.relay.onProxy = () => relayed(target.followAck(followPayload()))
@@ -150,6 +145,46 @@ test('one site is one candidate for a relay, however many names it registers', a
   assert.ok(delivered > 0)
 })
 
+test('no relay: a peer that only registered, and all but one of an address range', async (t) => {
+  const given = await scene(t)
+  const { it, target } = given
+  let asked = new Set<string>()
+  const candidate = async (name: string, options: PinOptions): Promise<void> => {
+    const peer = new TestPeer(world, name, it.keys)
+    peer.onProxy = () => {
+      asked.add(name)
+      return { status: 500, body: {} }
+    }
+    world.alias(peer.host, peer)
+    await it.store.peers.pin({ ...peer.text, url: peer.origin }, 2_000, options)
+  }
+  const tryOften = async (): Promise<string[]> => {
+    asked = new Set()
+    for (let n = 0; n < 20; n++) await failsDirectly(given)
+    return [...asked].toSorted()
+  }
+  await it.store.peers.remove(given.relay.origin)
+  await candidate('registered.test', {})
+  assert.deepEqual(await tryOften(), [])
+  await candidate('one.test', { isReached: true, addressRange: '192.0.2.0/24' })
+  await candidate('two.test', { isReached: true, addressRange: '192.0.2.0/24' })
+  // The most recently seen one of the range; by name, where both were seen at once.
+  assert.deepEqual(await tryOften(), ['one.test'])
+  await it.store.peers.remove(target.origin)
+})
+
+test('a peer that acknowledged a delivery, or was discovered for one, has been reached', async (t) => {
+  const { it } = await scene(t)
+  const [pinned, found] = [world.peer(it.keys), world.peer(it.keys)]
+  await it.store.peers.pin({ ...pinned.text, url: pinned.origin }, 1_000)
+  for (const peer of [pinned, found]) {
+    await it.federation.processFederationDelivery(await it.delivery(peer))
+    const { reachedAt } = (await it.store.peers.get(peer.origin))!
+    assert.ok(reachedAt !== undefined && reachedAt > 1_000)
+  }
+  assert.equal((await it.store.peers.get(found.origin))!.addressRange, '127.0.0.0/24')
+})
+
 test('the site of a server', () => {
   const sites = [
     ['https://a.example.com', 'example.com'],
@@ -157,8 +192,8 @@ test('the site of a server', () => {
     ['https://a.b.example.co.uk', 'example.co.uk'],
     ['https://a.toolong.uk', 'toolong.uk'],
     ['https://localhost', 'localhost'],
-    ['https://192.0.2.17', '192.0.2'],
-    ['https://[2001:db8:1:2::3]', '2001:db8:1'],
+    ['https://192.0.2.17', '192.0.2.0/24'],
+    ['https://[2001:db8:1:2::3]', '2001:db8:1::/48'],
   ]
   for (const [origin, site] of sites) assert.equal(siteOf(origin!), site)
 })

@@ -68,6 +68,17 @@ test('a decrypted body of another shape or method: 400', async (t) => {
   assert.deepEqual(seen, [])
 })
 
+test('a follow whose signed followerServerUrl is not the sender: 403 ORIGIN_MISMATCH', async (t) => {
+  const { alpha, beta } = await pair(t)
+  for (const followerServerUrl of ['https://other.example', beta.origin, `${alpha.origin}/path`]) {
+    assertRefused(await deliver(alpha, beta, followBody(alpha, { followerServerUrl })), 403, 'ORIGIN_MISMATCH')
+  }
+  assert.equal(await followOf(beta, alpha), undefined)
+  for (const followerServerUrl of [alpha.origin, `${alpha.origin}/`, null]) {
+    assert.equal((await deliver(alpha, beta, followBody(alpha, { followerServerUrl }))).status, 200)
+  }
+})
+
 test('a sender with another origin than it claims: 403 ORIGIN_MISMATCH', async (t) => {
   const { alpha, beta } = await pair(t)
   const send = async (federationUrl: string, headers: Record<string, string>): Promise<Reply> =>
@@ -117,7 +128,11 @@ test('older than 30 days, or more than an hour ahead: 400 STALE_MESSAGE', async 
     [clock.now() + 3_600_000, 200],
     [clock.now() + 3_600_001, 400],
   ] as const) {
-    for (const body of [followBody(alpha, {}, at), postBody(alpha, {}, at)]) {
+    const following = { id: 'f-1', createdAt: iso(at), followerId: 'alice', followingId: 'bob' }
+    const unfollow = { method: 'UNFOLLOW', federationUrl: alpha.origin, following }
+    // A post may be old, but not of the future.
+    const posts = at > clock.now() ? [postBody(alpha, {}, at)] : []
+    for (const body of [followBody(alpha, {}, at), unfollow, ...posts]) {
       const reply = await deliver(alpha, beta, body)
       assert.equal(reply.status, status)
       if (status === 400) assertRefused(reply, 400, 'STALE_MESSAGE')
@@ -130,7 +145,8 @@ test('rate limits by address and by peer: 429 with Retry-After', async (t) => {
   const at = clock.now()
   const policies = { inbound: { perPeerPerMinute: 2, perIpPerMinute: 2, discoverPerIpPerHour: 10 } }
   const { alpha, beta, seen } = await pair(t, {}, { clock, policies })
-  const send = (): Promise<Reply> => deliver(alpha, beta, postBody(alpha, {}, at))
+  let sent = 0
+  const send = (): Promise<Reply> => deliver(alpha, beta, postBody(alpha, { id: `p${++sent}` }, at))
   assert.deepEqual([(await send()).status, (await send()).status], [200, 200])
   // What is within the budget of the peer is not counted on its address; what is beyond it is.
   const third = await send()

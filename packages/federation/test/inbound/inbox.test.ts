@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
-import type { InboundMessage } from '../../src/inbound/handlers.ts'
+import type { StoreTransaction } from '../../src/store/store.ts'
 import { FollowEnvelopeSchema, OtherAckSchema, PostAckSchema } from '../../src/wire/v1/acks.ts'
 import { AckPayloadSchema } from '../../src/wire/v1/messages.ts'
 import { verify } from '../../src/wire/v1/signature.ts'
@@ -84,7 +84,7 @@ test('ten concurrent copies of a follow make one row', async (t) => {
 test('every inbox path accepts a delivery', async (t) => {
   const { alpha, beta, seen } = await pair(t)
   for (const path of ['/inbox', '/api/auth/social/follows', '/api/auth/social/posts']) {
-    assert.equal((await deliver(alpha, beta, postBody(alpha), path)).status, 200, path)
+    assert.equal((await deliver(alpha, beta, postBody(alpha, { id: path }), path)).status, 200, path)
   }
   assert.equal(seen.length, 3)
 })
@@ -98,9 +98,9 @@ test('a post is acknowledged with the app’s id for it, or the message key', as
       return id === undefined ? {} : { id }
     },
   })
-  const ackOf = async (): Promise<any> =>
-    (await openedAck((await deliver(alpha, beta, postBody(alpha))).body, alpha.keyring)).value
-  const first = await ackOf()
+  const ackOf = async (post: object): Promise<any> =>
+    (await openedAck((await deliver(alpha, beta, postBody(alpha, post))).body, alpha.keyring)).value
+  const first = await ackOf({})
   PostAckSchema.parse(first)
   assert.deepEqual(first, {
     post: { id: 'ours-7', federationPostId: 'post-1' },
@@ -108,7 +108,7 @@ test('a post is acknowledged with the app’s id for it, or the message key', as
     method: 'FEDERATE_POST',
   })
   id = undefined
-  assert.equal((await ackOf()).post.id, keys[1])
+  assert.equal((await ackOf({ id: 'post-2' })).post.id, keys[1])
 })
 
 test('other methods, and the app’s own, are acknowledged with the id that was sent', async (t) => {
@@ -129,19 +129,22 @@ test('other methods, and the app’s own, are acknowledged with the id that was 
   }
 })
 
-test('writes of a handler commit, unless it throws or rejects', async (t) => {
+test('writes of apply() commit, unless it throws; it may return the id', async (t) => {
   let fails = false
-  const write = async (message: InboundMessage<any>): Promise<void> => {
-    const { body, tx } = message
+  const write = async (body: any, tx: StoreTransaction): Promise<{ id: string }> => {
     const other = { id: `n-${body.post.id}`, followerId: 'x', followingId: body.post.id, followerServerUrl: undefined }
     await beta.store.follows.insert(
       { ...other, followingServerUrl: undefined, accepted: false, acknowledged: false, createdAt: 1 },
       tx,
     )
     if (fails) throw new Error('no')
+    return { id: `row of ${body.post.id}` }
   }
-  const { alpha, beta } = await pair(t, { FEDERATE_POST: write })
-  assert.equal((await deliver(alpha, beta, postBody(alpha, { id: 'p1' }))).status, 200)
+  const { alpha, beta } = await pair(t, {
+    FEDERATE_POST: ({ body }) => ({ id: 'unused', apply: (tx) => write(body, tx) }),
+  })
+  const reply = await deliver(alpha, beta, postBody(alpha, { id: 'p1' }))
+  assert.equal((await openedAck(reply.body, alpha.keyring)).value.post.id, 'row of p1')
   assert.ok(await beta.store.follows.find('x', 'p1', undefined))
   fails = true
   assertRefused(await deliver(alpha, beta, postBody(alpha, { id: 'p2' })), 500, 'INTERNAL_ERROR')

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { encryptPayload } from '../../src/wire/v1/envelope.ts'
 import { AckPayloadSchema, RelayedAckSchema } from '../../src/wire/v1/messages.ts'
+import { proveRelayed, relayProofHeader } from '../../src/wire/v1/relay-proof.ts'
 import { signText, verify } from '../../src/wire/v1/signature.ts'
 import {
   followBody,
@@ -37,7 +38,7 @@ async function three(t: TestContext): Promise<{ alpha: TestServer; beta: TestSer
   return { alpha, beta, relay }
 }
 
-async function proxied(alpha: TestServer, beta: TestServer, given: object = {}): Promise<object> {
+async function proxied(alpha: TestServer, beta: TestServer, given: object = {}): Promise<any> {
   const inner = JSON.stringify({
     targetUrl: `${beta.origin}/inbox`,
     method: 'POST',
@@ -53,6 +54,19 @@ async function proxied(alpha: TestServer, beta: TestServer, given: object = {}):
     signature: await signText(inner, alpha.keyring),
     ...given,
   }
+}
+
+/** Sends a message to the relay, with a proof unless the headers have one. */
+async function throughRelay(
+  alpha: TestServer,
+  relay: TestServer,
+  message: any,
+  headers: Record<string, string> = headersOf(alpha),
+): Promise<Reply> {
+  const { targetUrl, payload } = message
+  const parties = { from: alpha.origin, via: relay.origin, to: URL.parse(targetUrl)?.origin ?? '', payload }
+  const proof = { [relayProofHeader]: await proveRelayed(parties, Date.now(), alpha.keyring) }
+  return relay.post('/proxy', message, { ...proof, ...headers })
 }
 
 test('TARGETED: a relayed message has the same effect and ack as a direct one', async (t) => {
@@ -133,7 +147,7 @@ test('PING is answered for registered servers only', async (t) => {
 
 test('PROXY: the relay forwards the encrypted message, and returns the ack', async (t) => {
   const { alpha, beta, relay } = await three(t)
-  const reply = await relay.post('/proxy', await proxied(alpha, beta), headersOf(alpha))
+  const reply = await throughRelay(alpha, relay, await proxied(alpha, beta))
   assert.equal(reply.status, 200)
   RelayedAckSchema.parse(reply.body)
   const { text, value } = await openedAck(reply.body.payload, alpha.keyring)
@@ -149,8 +163,8 @@ test('PROXY: the relay forwards the encrypted message, and returns the ack', asy
 test('PROXY refused: disabled, shape, target, sender, keys', async (t) => {
   const { alpha, beta, relay } = await three(t)
   const send = async (given: object, headers = headersOf(alpha)): Promise<Reply> =>
-    relay.post('/proxy', await proxied(alpha, beta, given), headers)
-  assertRefused(await beta.post('/proxy', await proxied(alpha, relay), headersOf(alpha)), 403, 'RELAY_DISABLED')
+    throughRelay(alpha, relay, await proxied(alpha, beta, given), headers)
+  assertRefused(await throughRelay(alpha, beta, await proxied(alpha, relay)), 403, 'RELAY_DISABLED')
   for (const given of [
     { targetUrl: 7 },
     { targetUrl: 'no url' },
@@ -185,11 +199,41 @@ test('PROXY refused: disabled, shape, target, sender, keys', async (t) => {
   assert.deepEqual(beta.requests.filter(({ url }) => url === '/proxy').length, 1)
 })
 
+test('PROXY: a relay forwards nothing without a proof that the sender asked it to', async (t) => {
+  const { alpha, beta, relay } = await three(t)
+  const message = await proxied(alpha, beta)
+  const parties = { from: alpha.origin, via: relay.origin, to: beta.origin, payload: message.payload }
+  const minute = 60_000
+  const prove = (change: object, at = Date.now(), keyring = alpha.keyring): Promise<string> =>
+    proveRelayed({ ...parties, ...change }, at, keyring)
+  const send = (proof: string | undefined): Promise<Reply> =>
+    relay.post('/proxy', message, { ...headersOf(alpha), ...(proof !== undefined && { [relayProofHeader]: proof }) })
+  const other = encryptPayload('{}', beta.keyring.current('enc').publicKey)
+  const right = await prove({})
+  for (const proof of [
+    undefined,
+    '',
+    'now x',
+    right.split(' ')[0],
+    `${Number(right.split(' ')[0]) + 1} ${right.split(' ')[1]}`,
+    await prove({}, Date.now(), beta.keyring),
+    await prove({ via: beta.origin }),
+    await prove({ to: relay.origin }),
+    await prove({ from: relay.origin }),
+    await prove({ payload: other }),
+    await prove({}, Date.now() - 6 * minute),
+    await prove({}, Date.now() + 6 * minute),
+  ]) {
+    assertRefused(await send(proof), 403, 'INVALID_SIGNATURE')
+  }
+  assert.deepEqual(beta.requests, [])
+  assert.equal((await send(await prove({}, Date.now() - 4 * minute))).status, 200)
+})
+
 test('PROXY: the target refuses, or does not answer: 502', async (t) => {
   const { alpha, beta, relay } = await three(t)
   const nonsense = encryptPayload('{}', beta.keyring.current('enc').publicKey)
-  const send = async (given: object): Promise<Reply> =>
-    relay.post('/proxy', await proxied(alpha, beta, given), headersOf(alpha))
+  const send = async (given: object): Promise<Reply> => throughRelay(alpha, relay, await proxied(alpha, beta, given))
   assertRefused(await send({ payload: nonsense }), 502, 'FAILED_TO_PROXY_REQUEST')
   const gone = 'http://127.0.0.1:1024'
   await relay.store.peers.pin({ ...beta.keys, url: gone }, 1)
@@ -201,6 +245,6 @@ test('PROXY: a hundred messages a minute per sender', async (t) => {
   const { alpha, beta, relay } = await three(t)
   const message = await proxied(alpha, beta)
   for (let n = 0; n < 99; n++) relay.inbound.limits.relay.take(alpha.origin)
-  assert.equal((await relay.post('/proxy', message, headersOf(alpha))).status, 200)
-  assertRefused(await relay.post('/proxy', message, headersOf(alpha)), 429, 'RATE_LIMITED')
+  assert.equal((await throughRelay(alpha, relay, message)).status, 200)
+  assertRefused(await throughRelay(alpha, relay, message), 429, 'RATE_LIMITED')
 })

@@ -50,7 +50,7 @@ test('[S21] private keys and payloads are in no row, log line, event or reply', 
     void replies.push(await server.post(path, body, headers))
   await send(message)
   fails = true
-  await send(message)
+  await send(await sealed(alpha, server, { ...post, post: { ...post.post, id: 'fails' } }))
   await send({ ...message, signature: Buffer.alloc(64).toString('base64') })
   await send({ ...message, payload: { ...(message.payload as object), canary } })
   await send(await sealed(alpha, server, { ...post, post: { ...post.post, published: canary } }))

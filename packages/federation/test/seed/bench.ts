@@ -102,7 +102,7 @@ export async function bench(
     events,
     peer: async ({ known = true } = {}) => {
       const peer = world.peer(keys)
-      if (known) await store.peers.pin({ ...peer.text, url: peer.origin }, 1_000)
+      if (known) await store.peers.pin({ ...peer.text, url: peer.origin }, 1_000, { isReached: true })
       return peer
     },
     delivery: async (peer, change = {}) => {
@@ -172,10 +172,11 @@ export async function passing(
   { storage }: Pick<Bench, 'storage'>,
   clock: FakeClock,
   holds: () => boolean | Promise<boolean>,
+  stepMs = 500,
 ): Promise<void> {
   while (!(await holds())) {
     const { types } = await storage.count({ types: [deliveryType] })
-    if ((types[0]?.states.processing ?? 0) === 0) await clock.advance(500)
+    if ((types[0]?.states.processing ?? 0) === 0) await clock.advance(stepMs)
     else await new Promise((resolve) => setTimeout(resolve, 1))
   }
 }

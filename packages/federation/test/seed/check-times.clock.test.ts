@@ -2,22 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { after, test, type TestContext } from 'node:test'
-import { SqliteStorage } from 'holdfast/sqlite'
 import { type FakeClock, fakeClock } from 'holdfast/testing'
-import { sqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
-import { type Bench, bench, type Place } from './bench.ts'
+import { type Bench, bench } from './bench.ts'
+import { sqlitePlace } from './sqlite-place.ts'
 import { World } from './world.ts'
 
 const world = await new World().start()
 after(() => world.stop())
-
-const place: Place = {
-  name: 'sqlite',
-  open: async (clock) => {
-    const storage = new SqliteStorage({ path: ':memory:', ...(clock && { clock }) })
-    return { storage, store: sqliteStore({ storage }), close: async () => {} }
-  },
-}
 
 const minute = 60_000
 
@@ -28,7 +19,7 @@ const connector = (): never => {
 /** Connections that fail at once, so that requests take no time. */
 async function clockBench(t: TestContext): Promise<{ it: Bench; clock: FakeClock }> {
   const clock = fakeClock()
-  const it = await bench(t, place, world, { clock, http: { ...world.http(), connector } })
+  const it = await bench(t, sqlitePlace, world, { clock, http: { ...world.http(), connector } })
   return { it, clock }
 }
 

@@ -12,6 +12,7 @@ import type { HttpOptions } from '../../src/http/client.ts'
 import type { InboundHandlers } from '../../src/inbound/handlers.ts'
 import { nodeListener } from '../../src/inbound/node-listener.ts'
 import { generateKeyring } from '../../src/keyring.ts'
+import { seedPolicies } from '../../src/policies.ts'
 import type { PolicyOptions } from '../../src/resolve-policies.ts'
 import { sqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -153,7 +154,7 @@ export function pairTests(place: Place): void {
       if (storage.transaction) return assert.equal((await federation.deliveryQueue.get(id))?.state, 'queued')
       // The instant of the commit is unknown, so upkeep adds the job of the row.
       assert.equal(await federation.deliveryQueue.get(id), undefined)
-      const later = { store, clock: { now: () => Date.now() + 60_001 }, policies: { delivery: { keepFailedMs: 1 } } }
+      const later = { store, clock: { now: () => Date.now() + 60_001 }, policies: seedPolicies }
       await reconcileRows(later as never, federation.deliveryQueue)
       assert.equal((await federation.deliveryQueue.get(id))?.state, 'queued')
     })

@@ -4,11 +4,13 @@ import { after } from 'node:test'
 import { PostgresStorage } from 'holdfast/postgres'
 import { Pool } from 'pg'
 import { startPostgres } from '../../../../servers/postgres.ts'
+import { planOnce } from '../../../holdfast/test/postgres-subject.ts'
 import { postgresStore } from '../../src/store/postgres/postgres-store.ts'
 import { seedTests } from './suite.ts'
+import { tables } from '../store/tables.ts'
 
-const server = await startPostgres({ settings: { max_connections: '100' } })
-const pool = new Pool({ connectionString: server.url, max: 20 })
+const server = await startPostgres({ settings: { max_connections: '100', ...planOnce } })
+const pool = new Pool({ connectionString: server.url, max: 20, idleTimeoutMillis: 0 })
 pool.on('error', () => {})
 after(async () => {
   await pool.end()
@@ -23,7 +25,6 @@ await seedTests({
     const storage = new PostgresStorage({ client: pool, schema: 'jobs', migrate: !isMade })
     const store = postgresStore({ storage, migrate: !isMade })
     isMade = true
-    const tables = ['delivery_jobs', 'server_registry', 'blacklisted_servers', 'follows']
     const close = async (): Promise<void> => {
       await storage.clear()
       await pool.query(tables.map((table) => `DELETE FROM fed_${table}`).join(';'))

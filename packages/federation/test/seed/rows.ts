@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { seedPolicies } from '../../src/policies.ts'
 import { reconcileRows } from '../../src/upkeep.ts'
 import { type Bench, bench, type Place, until } from './bench.ts'
 import type { World } from './world.ts'
@@ -11,8 +12,7 @@ const day = 86_400_000
 /** Runs upkeep once, at an instant in the future. */
 async function look({ federation, store }: Bench, laterMs: number): Promise<void> {
   const clock = { now: () => Date.now() + laterMs }
-  const policies = { delivery: { keepFailedMs: 7 * day } }
-  await reconcileRows({ store, clock, policies } as never, federation.deliveryQueue)
+  await reconcileRows({ store, clock, policies: seedPolicies } as never, federation.deliveryQueue)
 }
 
 export function rowTests(place: Place, world: World): void {

@@ -234,7 +234,7 @@ export function workerTests(place: Place, world: World): void {
       await until(async () => (await it.row(job.id)) === undefined, 'the row is gone')
       await until(() => it.events.length > 0, 'reported')
       assert.deepEqual(it.events, [
-        { name: 'delivered', data: { id: job.id, name: 'deliver-follow', origin: peer.origin } },
+        { name: 'delivered', data: { id: job.id, name: 'deliver-follow', origin: peer.origin, isProven: true } },
       ])
     })
 

@@ -1,6 +1,7 @@
 // Cases of the table delivery_jobs.
 
 import assert from 'node:assert/strict'
+import type { DeliveryRow } from '../../src/store/store.ts'
 import type { Case } from './subject.ts'
 
 const now = 1_767_225_600_000
@@ -11,6 +12,12 @@ export const newDelivery = (id: string, serverUrl = 'https://b.example') => ({
   serverUrl,
   payload: '{"method":"FEDERATE"}',
   createdAt: now,
+})
+
+const rowOf = (n: number) => ({
+  id: `d${n}`,
+  targetUrl: `https://s${n}.example/inbox`,
+  serverUrl: `https://s${n}.example`,
 })
 
 export const deliveryCases: Case[] = [
@@ -27,6 +34,8 @@ export const deliveryCases: Case[] = [
         status: 'open',
         lastError: undefined,
         settledAt: undefined,
+        bodyId: undefined,
+        orderKey: undefined,
       })
     },
   },
@@ -97,6 +106,77 @@ export const deliveryCases: Case[] = [
     },
   },
   {
+    name: 'a fan-out has one body, which a read of a row returns, and which goes with the last row',
+    async run({ store }) {
+      const rows = Array.from({ length: 53 }, (_, n) => rowOf(n))
+      const fanOut = { name: 'deliver-post', bodyId: 'b1', payload: '{"large":1}', createdAt: now }
+      await store.transaction((tx) => store.deliveries.fanOut({ ...fanOut, deliveries: rows }, tx))
+      const listed = await store.deliveries.list({ limit: 100 })
+      assert.deepEqual(
+        listed.map(({ id, serverUrl, payload, bodyId }) => [id, serverUrl, payload, bodyId]).toSorted(),
+        rows.map(({ id, serverUrl }) => [id, serverUrl, '', 'b1']).toSorted(),
+      )
+      assert.equal((await store.deliveries.get('d52'))!.payload, '{"large":1}')
+      // A row that exists is left alone.
+      const again = { ...fanOut, bodyId: 'b2', payload: '{}', deliveries: [rowOf(0), rowOf(99)] }
+      await store.transaction((tx) => store.deliveries.fanOut(again, tx))
+      assert.deepEqual(
+        [(await store.deliveries.get('d0'))!.payload, (await store.deliveries.get('d99'))!.payload],
+        ['{"large":1}', '{}'],
+      )
+      for (const { id } of rows.slice(1)) await store.deliveries.remove(id)
+      assert.equal(await store.deliveries.sweepBodies(now + 1, 10), 0)
+      await store.deliveries.remove('d0')
+      assert.equal(await store.deliveries.sweepBodies(now, 10), 0)
+      assert.equal(await store.deliveries.sweepBodies(now + 1, 10), 1)
+    },
+  },
+  {
+    name: 'the first open delivery of an order key is the oldest one to its server',
+    async run({ store }) {
+      const insert = (id: string, server: string, orderKey?: string): Promise<void> =>
+        store.deliveries.insert({ ...newDelivery(id, server), orderKey })
+      const [b, c] = ['https://b.example', 'https://c.example']
+      await insert('z', b, 'k')
+      await insert('a', b, 'k')
+      await insert('other', b, 'other')
+      await insert('elsewhere', c, 'k')
+      await insert('free', b)
+      assert.equal(await store.deliveries.first(b, 'k'), 'z')
+      assert.equal(await store.deliveries.first(c, 'k'), 'elsewhere')
+      await store.deliveries.failed('z', 'HTTP_STATUS', now)
+      assert.equal(await store.deliveries.first(b, 'k'), 'a')
+      await store.deliveries.reopen('z', now + 5)
+      const { status, createdAt, settledAt, attempts } = (await store.deliveries.get('z'))!
+      assert.deepEqual([status, createdAt, settledAt, attempts], ['open', now + 5, undefined, 0])
+      assert.equal(await store.deliveries.first(b, 'k'), 'z')
+      await store.deliveries.remove('z')
+      await store.deliveries.remove('a')
+      assert.equal(await store.deliveries.first(b, 'k'), undefined)
+    },
+  },
+  {
+    name: 'deliveries are listed page by page, those of one instant by id',
+    async run({ store }) {
+      for (const [id, at] of [
+        ['d3', 1],
+        ['d1', 1],
+        ['d2', 0],
+        ['d4', 2],
+      ] as const) {
+        await store.deliveries.insert({ ...newDelivery(id), createdAt: now + at })
+      }
+      const seen: string[] = []
+      for (let after: DeliveryRow | undefined; ;) {
+        const page = await store.deliveries.list({ limit: 1, status: 'open', after })
+        if (page.length === 0) break
+        seen.push(page[0]!.id)
+        after = page[0]
+      }
+      assert.deepEqual(seen, ['d2', 'd1', 'd3', 'd4'])
+    },
+  },
+  {
     name: 'deliveries are listed by server and status',
     async run({ store }) {
       for (const [id, server] of [
@@ -114,6 +194,10 @@ export const deliveryCases: Case[] = [
       assert.deepEqual(await ids({ serverUrl: 'https://b.example' }), ['d1', 'd2'])
       assert.deepEqual(await ids({ status: 'failed' }), ['d2'])
       assert.deepEqual(await ids({ serverUrl: 'https://c.example', status: 'failed' }), [])
+      assert.deepEqual(await ids({ lastError: 'TRANSPORT' }), ['d2'])
+      assert.deepEqual(await ids({ lastError: 'HTTP_STATUS' }), [])
+      assert.deepEqual(await ids({ name: 'deliver-follow', limit: 2 }), ['d1', 'd2'])
+      assert.deepEqual(await ids({ name: 'deliver-post' }), [])
       await store.deliveries.remove('d1')
       assert.deepEqual(await ids({ status: 'open' }), ['d3'])
     },

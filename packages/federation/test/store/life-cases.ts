@@ -175,7 +175,11 @@ const migrationCases: Case[] = [
     name: 'each migration is recorded with its checksum, and runs once',
     async run({ store, ask }) {
       const before = await ask('SELECT number, checksum FROM {migrations} ORDER BY number')
-      assert.equal(before.length, 2)
+      assert.deepEqual(
+        before.map(([number]) => Number(number)),
+        before.map((_, index) => index + 1),
+      )
+      assert.ok(before.length > 1)
       for (const [, checksum] of before) assert.match(String(checksum), /^[0-9a-f]{64}$/)
       await store.migrate()
       assert.deepEqual(await ask('SELECT number, checksum FROM {migrations} ORDER BY number'), before)
@@ -197,7 +201,7 @@ const migrationCases: Case[] = [
       await ask(`UPDATE {migrations} SET checksum = 'another'`)
       await assert.rejects(another().connect(), /number 1 differs/)
       await assert.rejects(another().migrate(), /number 1 differs/)
-      await ask(`INSERT INTO {migrations} VALUES (3, 'newer')`)
+      await ask(`INSERT INTO {migrations} SELECT MAX(number) + 1, 'newer' FROM {migrations}`)
       await assert.rejects(another().connect(), /Install a newer version/)
     },
   },

@@ -24,6 +24,10 @@ export const peerCases: Case[] = [
         isHealthy: true,
         unhealthyReason: undefined,
         healthCheckAttempts: 0,
+        site: 'b.example',
+        addressRange: undefined,
+        usedAt: undefined,
+        reachedAt: undefined,
       })
       assert.equal(await store.peers.pin(keys('https://b.example'), now + 1), 'touched')
       const touched = await peer(store, 'https://b.example')
@@ -119,12 +123,74 @@ export const peerCases: Case[] = [
     },
   },
   {
-    name: 'only repin() replaces keys; a removed origin can be pinned again',
+    name: 'a pin keeps what is known of a peer: its address range, its use, and that it was reached',
+    async run({ store }) {
+      const url = 'https://b.example'
+      const facts = async (): Promise<unknown[]> => {
+        const { addressRange, usedAt, reachedAt } = await peer(store, url)
+        return [addressRange, usedAt, reachedAt]
+      }
+      await store.peers.pin(keys(url), now, { addressRange: '192.0.2.0/24' })
+      assert.deepEqual(await facts(), ['192.0.2.0/24', undefined, undefined])
+      await store.peers.pin(keys(url), now + 1, { isReached: true })
+      assert.deepEqual(await facts(), ['192.0.2.0/24', undefined, now + 1])
+      await store.peers.used(url, now + 2)
+      await store.peers.pin(keys(url), now + 3, { addressRange: '198.51.100.0/24' })
+      assert.deepEqual(await facts(), ['198.51.100.0/24', now + 2, now + 1])
+      await store.peers.reached(url, now + 4)
+      assert.deepEqual(await facts(), ['198.51.100.0/24', now + 2, now + 4])
+      await store.peers.pin(keys('https://never.example'), now + 5)
+      assert.deepEqual(urls(await store.peers.listReached(10)), [url])
+      await store.peers.unhealthy(url, 'TIMEOUT', 5, now + 6)
+      assert.deepEqual(await store.peers.listReached(10), [])
+    },
+  },
+  {
+    name: 'unused peers are bounded by site, by range and in all; the oldest go first, and used ones stay',
+    async run({ store }) {
+      const pinned = async (name: string, at: number, addressRange: string): Promise<void> => {
+        const url = `https://${name}`
+        await store.peers.pin(keys(url), now + at, { addressRange })
+        const { site } = await peer(store, url)
+        await store.peers.evictUnused({ url, site, addressRange }, { perSite: 2, perRange: 3, max: 5 })
+      }
+      const left = async (): Promise<string[]> =>
+        urls(await store.peers.list({ limit: 100 })).map((url) => url.slice('https://'.length))
+      await pinned('used.a.example', 0, 'r1')
+      await store.peers.used('https://used.a.example', now)
+      await pinned('1.a.example', 1, 'r1')
+      await pinned('2.a.example', 2, 'r1')
+      assert.deepEqual(await left(), ['1.a.example', '2.a.example', 'used.a.example'])
+      await pinned('3.a.example', 3, 'r2')
+      assert.deepEqual(await left(), ['2.a.example', '3.a.example', 'used.a.example'])
+      for (const [at, name] of ['b.example', 'c.example', 'd.example'].entries()) await pinned(name, 4 + at, 'r1')
+      assert.deepEqual(await left(), ['3.a.example', 'b.example', 'c.example', 'd.example', 'used.a.example'])
+      await pinned('e.example', 7, 'r3')
+      await pinned('f.example', 8, 'r3')
+      assert.deepEqual(await left(), [
+        'b.example',
+        'c.example',
+        'd.example',
+        'e.example',
+        'f.example',
+        'used.a.example',
+      ])
+      assert.equal(await store.peers.expireUnused(now + 6, 1), 1)
+      assert.equal(await store.peers.expireUnused(now + 6, 10), 1)
+      assert.deepEqual(await left(), ['d.example', 'e.example', 'f.example', 'used.a.example'])
+    },
+  },
+  {
+    name: 'only repin() and rotate() replace keys; a removed origin can be pinned again',
     async run({ store }) {
       assert.equal(await store.peers.repin(keys('https://b.example'), now), false)
       await store.peers.pin(keys('https://b.example'), now)
       assert.equal(await store.peers.repin(keys('https://b.example', 'new'), now + 1), true)
       assert.equal((await peer(store, 'https://b.example')).publicKey, 'sig-new')
+      const [old, renewed] = [keys('https://b.example'), keys('https://b.example', 'new')]
+      assert.equal(await store.peers.rotate(old, renewed, now + 2), false)
+      assert.equal(await store.peers.rotate(renewed, old, now + 2), true)
+      assert.equal((await peer(store, 'https://b.example')).publicKey, 'sig-a')
       assert.equal(await store.peers.remove('https://b.example'), true)
       assert.equal(await store.peers.remove('https://b.example'), false)
       assert.equal(await store.peers.pin(keys('https://b.example'), now), 'inserted')

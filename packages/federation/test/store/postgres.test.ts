@@ -10,6 +10,7 @@ import { postgresStore, type PostgresStoreOptions } from '../../src/store/postgr
 import { deliver, followBody, introduce, startServer } from '../inbound/server.ts'
 import type { Subject } from './subject.ts'
 import { testStore } from './suite.ts'
+import { tables } from './tables.ts'
 
 interface Place {
   readonly server: PostgresServer
@@ -92,7 +93,7 @@ async function postgresSubject(way: Way): Promise<Subject> {
     async close() {
       await store.disconnect()
       if (isSpoilt) return
-      for (const table of ['delivery_jobs', 'server_registry', 'blacklisted_servers', 'follows']) {
+      for (const table of tables) {
         await pool.query(`DELETE FROM ${prefix}${table}`)
       }
       free.push(prefix)
@@ -145,7 +146,7 @@ test('an unreachable database is a StorageError without the password', async () 
   await assert.rejects(store.peers.get('https://b.example'), { code: 'STORAGE_CLOSED' })
 })
 
-test('the receiving side on Postgres: ten concurrent follows make one row, and a rejected one leaves none', async (t) => {
+test('the receiving side on Postgres: ten concurrent messages of one follow make one row, and a rejected one leaves none', async (t) => {
   const { pool } = await (place ??= open())
   let asked = 0
   let rejects = 3
@@ -155,9 +156,12 @@ test('the receiving side on Postgres: ten concurrent follows make one row, and a
   })
   const alpha = await startServer(t)
   await introduce(alpha, beta)
-  const replies = await Promise.all(Array.from({ length: 10 }, () => deliver(alpha, beta, followBody(alpha))))
+  const replies = await Promise.all(
+    Array.from({ length: 10 }, (_, n) => deliver(alpha, beta, followBody(alpha, { id: `row-${n}` }))),
+  )
   assert.deepEqual(replies.map(({ status }) => status).toSorted(), [...Array(7).fill(200), 422, 422, 422])
-  assert.equal(asked, 4)
+  // Those that come after the row is written are not asked about.
+  assert.ok(asked >= 4)
   assert.equal((await beta.store.follows.find('alice', 'bob', alpha.origin))!.accepted, true)
 })
 

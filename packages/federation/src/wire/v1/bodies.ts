@@ -64,6 +64,21 @@ const unfollowBody = {
 export type UnfollowBody = ObjectOf<typeof unfollowBody>
 export const UnfollowBodySchema = schema(object(unfollowBody))
 
+/** Our own method: the later answer to a follow. */
+export const followDecision = 'FOLLOW_DECISION'
+
+const followDecisionBody = {
+  method: literal(followDecision),
+  federationUrl: url,
+  id,
+  createdAt: instant,
+  followerId: id,
+  followingId: id,
+  accepted: flag,
+}
+export type FollowDecisionBody = ObjectOf<typeof followDecisionBody>
+export const FollowDecisionBodySchema = schema(object(followDecisionBody))
+
 const insertBody = {
   method: literal('INSERT'),
   federationUrl: url,

@@ -1,0 +1,103 @@
+// One effect per message: the key of a message is a row of the inbox, written in the transaction of its effect, with the reply. A message
+// that comes again is answered with the same bytes. One that comes again while it is decided about waits for that decision.
+
+import type { InboxRow } from '../store/store.ts'
+import { encodeBase64 } from '../wire/v1/base64.ts'
+import { sealAck } from './ack.ts'
+import { apply, decide, type Outcome } from './effect.ts'
+import type { Inbound } from './inbound.ts'
+import type { Delivery } from './pipeline.ts'
+import { refuse } from './refusal.ts'
+
+/** Longer than the age of a message that is accepted, so that a message sent again meets its row, or is too old. */
+const keepMs = 31 * 24 * 3_600_000
+
+/** Messages that may be decided about at a time. */
+const maxRunning = 1_000
+
+/** What a sender waits for that gets no answer in time. */
+const retryAfter = { 'Retry-After': '5' }
+
+export interface Received {
+  /** JSON text of the acknowledgement. */
+  readonly ack: string
+  /** False if the message had come before. */
+  readonly isNew: boolean
+}
+
+/** @throws Refusal of the app; DECISION_PENDING, which is to be sent again */
+export async function receiveOnce(inbound: Inbound, delivery: Delivery): Promise<Received> {
+  const { running } = inbound
+  const stored = await storedAck(inbound, delivery)
+  if (stored !== undefined) return { ack: stored, isNew: false }
+  // A pair of texts as one key: an origin has no space.
+  const key = `${delivery.from} ${delivery.messageKey}`
+  const shared = running.get(key)
+  if (shared) return { ...(await inTime(inbound, delivery, shared)), isNew: false }
+  if (running.size >= maxRunning) {
+    throw refuse('DECISION_PENDING', 'too many messages wait for the application', {
+      from: delivery.from,
+      headers: retryAfter,
+    })
+  }
+  const own = receive(inbound, delivery).finally(() => running.delete(key))
+  running.set(key, own)
+  return inTime(inbound, delivery, own)
+}
+
+/** The decision goes on after its time: the sender repeats the message, and gets the stored answer. */
+async function inTime({ context }: Inbound, { from }: Delivery, received: Promise<Received>): Promise<Received> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = context.clock.after(context.policies.inbound.decisionTimeoutMs, () =>
+    reject(refuse('DECISION_PENDING', 'the application has not decided yet', { from, headers: retryAfter })),
+  )
+  // Without a waiter its error has been told: the next repeat asks the app anew.
+  received.catch(() => {})
+  try {
+    return await Promise.race([received, late])
+  } finally {
+    timer.cancel()
+  }
+}
+
+async function receive(inbound: Inbound, delivery: Delivery): Promise<Received> {
+  const { store, clock } = inbound.context
+  const { from: origin, messageKey: id, message } = delivery
+  const decision = await decide(inbound, delivery)
+  const receivedAt = clock.now()
+  // Posts have no age limit, so nothing but its row tells a post that is sent again.
+  const expiresAt = message.method === 'FEDERATE_POST' ? undefined : receivedAt + keepMs
+  const ack = await store.transaction(async (tx) => {
+    if (!(await store.inbox.insert({ origin, id, receivedAt, expiresAt }, tx))) return undefined
+    const outcome = await apply(inbound, delivery, decision, tx)
+    const row = await seal(inbound, delivery, outcome)
+    await store.inbox.decide(origin, id, row, tx)
+    return row.ack
+  })
+  if (ack !== undefined) return { ack, isNew: true }
+  // Another process was faster. Its transaction has committed.
+  const stored = await storedAck(inbound, delivery)
+  if (stored !== undefined) return { ack: stored, isNew: false }
+  throw refuse('DECISION_PENDING', 'another process decides about this message', { from: origin, headers: retryAfter })
+}
+
+/** Returns the reply to a message that has had its effect; undefined if it has not. */
+async function storedAck(inbound: Inbound, delivery: Delivery): Promise<string | undefined> {
+  const row = await inbound.context.store.inbox.get(delivery.from, delivery.messageKey)
+  if (!row) return undefined
+  if (row.ack !== undefined && row.sealedWith === keysOf(inbound, delivery)) return row.ack
+  return (await seal(inbound, delivery, JSON.parse(row.outcome) as Outcome)).ack
+}
+
+async function seal(
+  inbound: Inbound,
+  delivery: Delivery,
+  outcome: Outcome,
+): Promise<InboxRow & { readonly ack: string }> {
+  const ack = JSON.stringify(await sealAck(inbound, delivery, outcome))
+  return { outcome: JSON.stringify(outcome), ack, sealedWith: keysOf(inbound, delivery) }
+}
+
+/** The key of this server that signs, and that of the sender that can open. With other keys a stored reply is of no use. */
+const keysOf = ({ context }: Inbound, { peer }: Delivery): string =>
+  `${encodeBase64(context.keyring.current('sig').publicKey)} ${peer.encryptionPublicKey}`

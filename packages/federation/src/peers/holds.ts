@@ -1,0 +1,28 @@
+// Holds: while a peer is not contacted, its group in the queue of deliveries is paused, so what waits for it costs nothing. A pause of an
+// operator is left alone.
+//
+// Not a slow-down of the group (rateLimited): the engine cannot end one early, and a peer that sends a message is to be contacted at once.
+
+import type { Queue } from 'holdfast'
+
+export interface PeerHolds {
+  hold(origin: string): Promise<void>
+  /** Takes back hold(). */
+  release(origin: string): Promise<void>
+}
+
+/** The operator's name in the pauses of this package. */
+const by = '@holdfast/federation'
+
+export function peerHolds(queue: Pick<Queue<unknown>, 'counts' | 'pause' | 'resume'>): PeerHolds {
+  const pausedBy = async (group: string): Promise<{ readonly by?: string | undefined } | undefined> =>
+    (await queue.counts()).pausedGroups.find((paused) => paused.group === group)
+  return {
+    hold: async (group) => {
+      if (!(await pausedBy(group))) await queue.pause({ group, by })
+    },
+    release: async (group) => {
+      if ((await pausedBy(group))?.by === by) await queue.resume({ group, by })
+    },
+  }
+}
