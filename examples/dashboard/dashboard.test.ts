@@ -1,7 +1,7 @@
 // Runs the servers in processes of their own, as users run them: the page, its assets, data, a stream, a write, SIGTERM.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { test, type TestContext } from 'node:test'
@@ -9,9 +9,21 @@ import { fileURLToPath } from 'node:url'
 
 const headers = { authorization: `Basic ${Buffer.from('ada:secret').toString('base64')}` }
 
-for (const file of ['node-http', 'express']) {
-  test(`[F43] dashboard/${file}.ts serves the dashboard, and ends on SIGTERM`, async (t) => {
-    const { url, child } = await start(t, `${file}.ts`)
+/** Whether the program is on the PATH. */
+const isInstalled = (program: string): boolean => spawnSync(program, ['--version'], { stdio: 'ignore' }).status === 0
+
+const node = [process.execPath, '--conditions=@holdfast/source'] as const
+/** Each with the program that runs it. Bun and Deno use what `npm run build` built. */
+const servers: readonly (readonly [file: string, program: string, ...args: string[]])[] = [
+  ...['node-http', 'express', 'fastify', 'hono', 'next-stand-in'].map((file) => [file, ...node] as const),
+  ['bun', 'bun'],
+  ['deno', 'deno', 'run', '-A'],
+]
+
+for (const [file, program, ...args] of servers) {
+  const skip = program === process.execPath || isInstalled(program) ? false : `there is no ${program} on the PATH`
+  test(`[F43] dashboard/${file}.ts serves the dashboard, and ends on SIGTERM`, { skip }, async (t) => {
+    const { url, child } = await start(t, `${file}.ts`, [program, ...args])
     assert.match(await (await fetch(url)).text(), /\/jobs/)
     assert.equal((await fetch(`${url}/jobs`)).status, 401)
 
@@ -49,12 +61,11 @@ for (const file of ['node-http', 'express']) {
   })
 }
 
-async function start(t: TestContext, file: string) {
-  const child = spawn(
-    process.execPath,
-    ['--conditions=@holdfast/source', fileURLToPath(new URL(file, import.meta.url))],
-    { env: { ...process.env, PORT: '0', DASHBOARD_PASSWORD: 'secret' }, stdio: ['ignore', 'pipe', 'inherit'] },
-  )
+async function start(t: TestContext, file: string, [program, ...args]: readonly [string, ...string[]]) {
+  const child = spawn(program, [...args, fileURLToPath(new URL(file, import.meta.url))], {
+    env: { ...process.env, PORT: '0', DASHBOARD_PASSWORD: 'secret' },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
   t.after(() => child.kill('SIGKILL'))
   for await (const line of createInterface({ input: child.stdout })) {
     const [, port] = /port: (\d+)/.exec(line) ?? []

@@ -11,6 +11,8 @@ import { startLive } from './state/live.ts'
 import { hrefOf, path, startRouter } from './state/location.ts'
 import { session } from './state/session.ts'
 import { applyTheme } from './state/theme.ts'
+import { AuditView } from './views/audit/audit-view.tsx'
+import { FindingsView } from './views/findings/findings-view.tsx'
 import { JobView } from './views/job/job-view.tsx'
 import { JobsView } from './views/jobs/jobs-view.tsx'
 import { LimitsView } from './views/limits/limits-view.tsx'
@@ -25,6 +27,8 @@ const views = {
   '/schedules': { View: SchedulesView, title: 'Schedules' },
   '/workers': { View: WorkersView, title: 'Workers' },
   '/limits': { View: LimitsView, title: 'Limits' },
+  '/findings': { View: FindingsView, title: 'Findings' },
+  '/audit': { View: AuditView, title: 'Audit' },
 } as const
 
 function App() {

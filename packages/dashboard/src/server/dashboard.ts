@@ -45,13 +45,14 @@ class DashboardServer {
   constructor(options: ResolvedOptions) {
     const { clock, basePath, logger, secret = newSecret() } = options
     this.#options = options
+    const handles = new Handles(options)
     this.#context = {
       clock,
       basePath,
-      handles: new Handles(options),
+      handles,
       reads: new SharedReads(clock),
       bulk: new BulkActions(clock),
-      audit: new Audit(logger),
+      audit: new Audit({ logger, clock, admin: handles.reader }),
       token: (actor) => tokenFor(secret, actor),
     }
     this.#streams = new Streams(clock, (error) => this.#context.audit.failed(error))

@@ -2,15 +2,20 @@
 // repeats views, the page itself and its assets: all three ask for `view`.
 
 import type { View, Write } from './route.ts'
+import { audit } from './views/audit.ts'
+import { findings } from './views/findings.ts'
+import { history } from './views/history.ts'
 import { job } from './views/job.ts'
 import { jobs } from './views/jobs.ts'
 import { limits } from './views/limits.ts'
 import { overview, summary } from './views/overview.ts'
 import { schedules } from './views/schedules.ts'
 import { session } from './views/session.ts'
+import { tree } from './views/tree.ts'
 import { workers } from './views/workers.ts'
 import { bulkPreview, bulkProgress, startBulk, stopBulk } from './writes/bulk.ts'
 import { cancelJobs, removeJobs, retryJobs, runJobsNow } from './writes/jobs.ts'
+import { replayJob } from './writes/replay.ts'
 import { fireSchedule, pauseSchedule } from './writes/schedules.ts'
 import { clearLimits, pauseType, setLimits } from './writes/types.ts'
 
@@ -20,6 +25,10 @@ export const views: readonly View[] = [
   { method: 'GET', path: 'overview', permission: 'view', run: overview },
   { method: 'GET', path: 'jobs', permission: 'view', run: jobs },
   { method: 'GET', path: 'job', permission: 'view', run: job },
+  { method: 'GET', path: 'tree', permission: 'view', run: tree },
+  { method: 'GET', path: 'history', permission: 'view', run: history },
+  { method: 'GET', path: 'findings', permission: 'view', run: findings },
+  { method: 'GET', path: 'audit', permission: 'view', run: audit },
   { method: 'GET', path: 'schedules', permission: 'view', run: schedules },
   { method: 'GET', path: 'workers', permission: 'view', run: workers },
   { method: 'GET', path: 'limits', permission: 'view', run: limits },
@@ -32,6 +41,7 @@ export const writes: readonly Write[] = [
   { method: 'POST', path: 'jobs/run-now', permission: 'revive', run: runJobsNow },
   { method: 'POST', path: 'jobs/cancel', permission: 'cancel', run: cancelJobs },
   { method: 'POST', path: 'jobs/remove', permission: 'remove', run: removeJobs },
+  { method: 'POST', path: 'jobs/replay', permission: 'edit', run: replayJob },
   { method: 'POST', path: 'bulk/retry', permission: 'revive', run: startBulk('retry') },
   { method: 'POST', path: 'bulk/cancel', permission: 'cancel', run: startBulk('cancel') },
   { method: 'POST', path: 'bulk/remove', permission: 'remove', run: startBulk('remove') },

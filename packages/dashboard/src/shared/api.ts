@@ -3,6 +3,8 @@
 import type {
   AdminScheduleInfo,
   BulkProgress,
+  Finding,
+  HistoryRange,
   JobItem,
   JobLogLine,
   LimitsInfo,
@@ -68,6 +70,16 @@ export interface Overview {
 /** Counts beside the navigation. */
 export interface Summary {
   readonly totals: Totals
+}
+
+export type { AuditPage, Finding, History, HistoryRange, JobTree, TreeJob } from 'holdfast'
+
+/** As admin.history() takes them. */
+export const historyRanges = ['15m', '1h', '24h', '30d'] as const satisfies readonly HistoryRange[]
+
+export interface FindingsPage {
+  /** The most severe first. */
+  readonly findings: readonly Finding[]
 }
 
 export interface JobRow extends JobItem {

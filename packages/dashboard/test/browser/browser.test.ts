@@ -5,11 +5,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
-import { MemoryStorage, Queue } from 'holdfast'
+import { createAdmin, MemoryStorage, Queue } from 'holdfast'
 import { findChromium } from '../../../../servers/find.ts'
 import { openBrowser, type Served, serve } from './browser.ts'
 import { hostileStrings } from './hostile-strings.ts'
 import { openSample, type Sample } from './sample.ts'
+import { openStorage } from '../storages.ts'
 
 const executable = findChromium()
 const skip = executable ? false : 'there is no chromium on the PATH, and CHROMIUM is not set'
@@ -47,44 +48,54 @@ after(async () => {
 })
 
 const go = async (path: string, ready: string): Promise<void> => {
-  await page.goto(`${server.url}${path}`)
+  await page.goto(`${server.url}${path.replace(':order', sample.orderId)}`)
   await page.waitForSelector(ready)
 }
 const textOf = (selector: string): Promise<string> => page.locator(selector).first().innerText()
 
 const views: readonly (readonly [path: string, ready: string, text: RegExp])[] = [
-  ['/', '.tiles', /One type does not keep up[\s\S]*webhooks/],
+  ['/', '.chart', /2 types do not keep up[\s\S]*Ended per minute[\s\S]*webhooks/],
   ['/jobs?q=state:failed', 'table.jobs tbody tr', /mail-6[\s\S]*ECONNREFUSED/],
   ['/job?face=queue&name=mail&id=mail-6', '.lane', /Failed at .* after 3 attempts[\s\S]*run 3 failed/i],
   ['/job?face=queue&name=thumbnails&id=anchor.jpg&tab=log', '.log', /runs since .* on worker images-1[\s\S]*decoded/i],
   ['/schedules', 'table', /digest[\s\S]*Monday to Friday at 06:30/],
   ['/workers', '.worker', /images-1[\s\S]*harbour\.jpg/],
-  ['/limits', 'table', /mail[\s\S]*\/ 500/],
+  ['/limits', 'table', /mail[\s\S]*\/ 500[\s\S]*group acme/],
+  ['/findings', '.finding', /5 jobs of queue 'webhooks' are due[\s\S]*Start a worker/],
+  ['/audit', 'table', /eve@example\.com[\s\S]*refused[\s\S]*grace@example\.com[\s\S]*mail-12/],
+  ['/job?face=chain&name=ship&id=:order&tab=chain', '.node', /Waits for 2 of 4 blockers[\s\S]*must complete before/],
 ]
 
-for (const theme of ['light', 'dark'] as const) {
-  for (const [path, ready, text] of views) {
-    test(`${path} shows its data, and axe finds nothing serious: ${theme}`, { skip }, async () => {
-      await page.emulateMedia({ colorScheme: theme })
-      await go(path, ready)
-      assert.match(await textOf('main'), text)
-      await checkAccessibility(path)
-    })
-  }
+for (const [path, ready, text] of views) {
+  test(`${path} shows its data, and axe finds nothing serious, light and dark`, { skip }, async () => {
+    await page.emulateMedia({ colorScheme: 'light' })
+    await go(path, ready)
+    assert.match(await textOf('main'), text)
+    await checkAccessibility(path)
+    await page.emulateMedia({ colorScheme: 'dark' })
+    assert.match(await textOf('main'), text)
+    // The same elements: only the colors differ.
+    await checkAccessibility(path, 'color-contrast')
+  })
 }
 
-async function checkAccessibility(path: string): Promise<void> {
+/** @param rule the only one to check. @default all */
+async function checkAccessibility(path: string, rule?: string): Promise<void> {
   // Evaluated by the debugger, which the policy of the page does not restrict.
   await page.evaluate(axe.source)
-  const found = await page.evaluate(async () => {
+  const found = await page.evaluate(async (only) => {
     const { axe: checker } = globalThis as unknown as {
-      axe: { run(): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }> }
+      axe: {
+        run(options: {
+          runOnly?: string[]
+        }): Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>
+      }
     }
-    const { violations } = await checker.run()
+    const { violations } = await checker.run(only === undefined ? {} : { runOnly: [only] })
     return violations
       .filter(({ impact }) => impact === 'serious' || impact === 'critical')
       .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
-  })
+  }, rule)
   assert.deepEqual(found, [], path)
 }
 
@@ -106,6 +117,60 @@ test('retry on the page of a job: it is retried, and the page follows', { skip }
   assert.match(await textOf('.notice'), /mail-7: retried/)
   // It fails again: the second run shows by itself.
   await page.waitForFunction(() => document.querySelector('.legend')?.textContent?.includes('run 2'))
+})
+
+test(
+  '[F43] replay: an edit shows its difference, a mistake is named, and the new job opens with a link to the old',
+  { skip },
+  async () => {
+    await go('/job?face=queue&name=mail&id=mail-6', '.lane')
+    await page.keyboard.press('e')
+    const dialog = page.getByRole('dialog')
+    const field = dialog.getByLabel('Payload, as JSON')
+    await field.fill('{ "to": ')
+    await dialog.getByText(/JSON/).nth(1).waitFor()
+    assert.equal(await dialog.getByRole('button', { name: 'Replay with this payload' }).isDisabled(), true)
+    await field.fill('{\n  "to": "ada@example.com",\n  "subject": "Order 1006"\n}')
+    assert.match(await textOf('.diff-line.removed'), /ada@down\.example/)
+    assert.match(await textOf('.diff-line.added'), /ada@example\.com/)
+    await checkAccessibility('replay dialogue')
+    await dialog.getByRole('button', { name: 'Replay with this payload' }).click()
+    await page.waitForURL((url) => !url.search.includes('id=mail-6'))
+    await page.getByText('completed', { exact: true }).first().waitFor()
+    await page.getByRole('tab', { name: 'Details' }).click()
+    await page.getByRole('link', { name: 'mail-6' }).waitFor()
+  },
+)
+
+test('[F43] the graph of a chain: each job is a link, and completed ones can be hidden', { skip }, async () => {
+  await go('/job?face=chain&name=ship&id=:order&tab=chain', '.node')
+  assert.equal(await page.locator('.node').count(), 7)
+  assert.equal(await page.locator('.edge.blocker').count(), 4)
+  await page.getByLabel('Hide 4 completed').check()
+  assert.equal(await page.locator('.node').count(), 3)
+  await page.locator('.node.state-failed', { hasText: 'charge-card' }).click()
+  await page.waitForURL(/name=charge-card/)
+  await page.getByText('card declined').first().waitFor()
+})
+
+test('[F43] the limits of a group are set and reset', { skip }, async () => {
+  await go('/limits', 'table')
+  await page.getByRole('button', { name: 'Set the limits of group globex of invoices' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('Jobs that run at a time').fill('2')
+  await dialog.getByRole('button', { name: 'Set limits' }).click()
+  await page.getByRole('button', { name: 'Reset limits of group globex of invoices' }).click()
+  await page.getByText('group globex of invoices has the limits of its code again.').waitFor()
+})
+
+test('[F43] charts: the range is in the URL, and the figures are in a table', { skip }, async () => {
+  await go('/', '.chart')
+  assert.ok((await page.locator('.chart-bar').count()) > 50)
+  await page.getByRole('button', { name: '15 min' }).click()
+  await page.waitForURL(/range=15m/)
+  await page.waitForFunction(() => document.querySelectorAll('.chart table tbody tr').length <= 30)
+  await page.reload()
+  await page.locator('.segments [aria-pressed=true]', { hasText: '15 min' }).waitFor()
 })
 
 test('a bulk action tells the count, asks, shows its result, and the list is empty then', { skip }, async () => {
@@ -185,15 +250,17 @@ test('[H10] hostile strings in every field run nothing and add no element', { sk
   const queues = await Promise.all(hostileStrings.map((text, index) => hostileJob(storage, text, index)))
   const hostile = await serve(storage)
   const seen = watch(await browser.newPage({ viewport: { width: 390, height: 844 } }))
-  for (const path of ['/', '/jobs', '/workers', '/limits', '/schedules']) {
+  for (const path of ['/', '/jobs', '/workers', '/limits', '/schedules', '/audit', '/findings']) {
     await seen.goto(`${hostile.url}${path}`)
-    await seen.waitForSelector('.panel')
+    await seen.waitForSelector('.panel, .empty')
     assert.equal(await foreign(seen), 0, path)
   }
   for (const text of hostileStrings) {
     await seen.goto(`${hostile.url}/job?${new URLSearchParams({ face: 'queue', name: text, id: text })}`)
     for (const tab of ['Error', 'Payload', 'Progress', 'Log', 'Attempts', 'Details']) {
-      await seen.getByRole('tab', { name: tab }).click()
+      // By an event and by selectors of CSS: a mouse, and roles, take the page several times as long.
+      await seen.locator('[role=tab]', { hasText: tab }).dispatchEvent('click')
+      await seen.locator('[role=tab][aria-selected=true]', { hasText: tab }).waitFor()
       assert.equal(await foreign(seen), 0, `${tab} of ${text}`)
     }
     const [width, screen] = await seen.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
@@ -207,6 +274,35 @@ test('[H10] hostile strings in every field run nothing and add no element', { sk
 /** Elements that only a string of ours could have made. */
 const foreign = (seen: Page): Promise<number> =>
   seen.locator('img, iframe, b, marquee, object, script:not([src]), [onerror], [onload]').count()
+
+for (const driver of ['sqlite', 'redis', 'postgres'] as const) {
+  test(`[F43] every view, a retry and a replay in the browser, with live workers: ${driver}`, { skip }, async (t) => {
+    const { storage, close } = await openStorage(driver)
+    const own = await openSample(storage)
+    const served = await serve(storage)
+    const seen = watch(await browser.newPage())
+    t.after(async () => {
+      await seen.close()
+      await served.close()
+      await own.close()
+      await close()
+    })
+    for (const [path, ready, text] of views) {
+      await seen.goto(`${served.url}${path.replace(':order', own.orderId)}`)
+      await seen.waitForSelector(ready)
+      assert.match(await seen.locator('main').innerText(), text, path)
+    }
+    await seen.goto(`${served.url}/job?face=queue&name=mail&id=mail-7`)
+    await seen.getByRole('button', { name: 'Retry' }).click()
+    await seen.getByText('mail-7: retried').waitFor()
+    await seen.waitForFunction(() => document.querySelector('.legend')?.textContent?.includes('run 2'))
+    await seen.getByRole('button', { name: 'Replay…' }).click()
+    await seen.getByRole('dialog').getByRole('button', { name: 'Replay', exact: true }).click()
+    await seen.getByText(/^Replayed as /).waitFor()
+    await seen.goto(`${served.url}/audit`)
+    await seen.getByText("replayed job 'mail-7'").waitFor()
+  })
+}
 
 test('no page had an error, a dialogue, or a refusal by its policy', { skip }, () => {
   assert.deepEqual(incidents, [])
@@ -229,5 +325,9 @@ async function hostileJob(storage: MemoryStorage, text: string, index: number): 
   await queue.start()
   await queue.schedules.put(`${text} ${index}`, { everyMs: 3_600_000, payload: text })
   await queue.enqueueAndWait(text, text, { search: { field: text }, group: text }).catch(() => {})
+  await queue.setLimits({ limit: 2 }, { group: text, by: text })
+  const admin = createAdmin({ storage, by: text })
+  await admin.audit.record({ what: text })
+  await admin.close()
   return queue
 }

@@ -1,10 +1,14 @@
 // A storage with some of everything, and live workers on it: for the browser tests and the screenshots.
 
+import { openOrders } from './sample-orders.ts'
+import { actAsOperators, writePastHour } from './sample-past.ts'
 import { fail, MemoryStorage, Queue, type QueueConfig, type Storage } from 'holdfast'
 
 export interface Sample {
   readonly storage: Storage
   readonly mail: Queue<Mail, unknown>
+  /** Id of a job of chains that is blocked. */
+  readonly orderId: string
   close(): Promise<void>
 }
 
@@ -13,8 +17,7 @@ interface Mail {
   readonly subject: string
 }
 
-export async function openSample(): Promise<Sample> {
-  const storage = new MemoryStorage()
+export async function openSample(storage: Storage = new MemoryStorage()): Promise<Sample> {
   const queues: { stop(options: { graceMs: number }): Promise<void> }[] = []
   const queue = <P>(name: string, config: Partial<QueueConfig<P, unknown>> = {}): Queue<P, unknown> => {
     const made = new Queue<P, unknown>({ storage, name, ...config })
@@ -74,22 +77,34 @@ export async function openSample(): Promise<Sample> {
   }
   for (const image of ['harbour.jpg', 'anchor.jpg']) await thumbnails.enqueue(image, { image })
   for (let n = 1; n <= 3; n++)
-    await retries.enqueue(`invoice-${n}`, { to: 'books@example.com', subject: `Invoice ${n}` })
+    await retries.enqueue(
+      `invoice-${n}`,
+      { to: 'books@example.com', subject: `Invoice ${n}` },
+      { group: n === 1 ? 'acme' : 'globex' },
+    )
   for (let n = 1; n <= 5; n++) await webhooks.enqueue(`hook-${n}`, { url: `https://example.com/${n}` })
   await reports.enqueue('2026-10', { month: '2026-10' }, { delayMs: 7_200_000 })
   await reports.pause({ by: 'ada' })
-  await until(async () => {
+  const isAtRest = async (): Promise<boolean> => {
     const [{ states }, { states: waiting }, { states: running }] = await Promise.all([
       mail.counts(),
       retries.counts(),
       thumbnails.counts(),
     ])
     return states.queued + states.processing + states.failing === 0 && waiting.failing === 3 && running.processing === 2
-  })
+  }
+  await until(isAtRest)
+  await actAsOperators(storage)
+  await until(isAtRest)
+  const orders = await openOrders(storage)
+  await writePastHour(storage)
   return {
     storage,
     mail,
-    close: async () => void (await Promise.all(queues.map((one) => one.stop({ graceMs: 0 })))),
+    orderId: orders.id,
+    async close() {
+      await Promise.all([orders.close(), ...queues.map((one) => one.stop({ graceMs: 0 }))])
+    },
   }
 }
 

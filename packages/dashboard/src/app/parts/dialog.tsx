@@ -7,14 +7,16 @@ import { Icon } from './icon.tsx'
 interface DialogProps {
   readonly title: string
   readonly onClose: () => void
+  /** For text that is edited. */
+  readonly isWide?: boolean
   readonly children: ComponentChildren
 }
 
-export function Dialog({ title, onClose, children }: DialogProps) {
+export function Dialog({ title, onClose, isWide = false, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   useEffect(() => element.current?.showModal(), [])
   return (
-    <dialog ref={element} onClose={onClose} aria-labelledby="dialog-title">
+    <dialog ref={element} class={isWide ? 'wide' : undefined} onClose={onClose} aria-labelledby="dialog-title">
       <header class="dialog-head">
         <h2 id="dialog-title">{title}</h2>
         <button type="button" class="plain" aria-label="Close" onClick={() => element.current?.close()}>

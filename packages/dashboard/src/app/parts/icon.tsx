@@ -5,6 +5,8 @@ const paths = {
   jobs: 'M2 4h12M2 8h12M2 12h8',
   schedules: 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11zM8 5v3l2 1.5',
   workers: 'M3 3h10v4H3zM3 9h10v4H3zM5.5 5h.01M5.5 11h.01',
+  findings: 'M8 2.5L14.5 13h-13zM8 6.5v3M8 11.5h.01',
+  audit: 'M4 2h8v12H4zM6.5 5h3M6.5 8h3M6.5 11h2',
   limits: 'M2.5 12a6 6 0 1 1 11 0M8 10l2.5-4',
   scheduled: 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11zM8 5v3l2 1.5',
   blocked: 'M4.5 7.5h7v5h-7zM6 7.5V5.5a2 2 0 0 1 4 0v2',
@@ -25,6 +27,9 @@ const paths = {
 } as const
 
 export type IconName = keyof typeof paths
+
+/** For a drawing that has icons inside. */
+export const iconPath = (name: IconName): string => paths[name]
 
 export function Icon({ name, size = 16 }: { readonly name: IconName; readonly size?: number }) {
   return (

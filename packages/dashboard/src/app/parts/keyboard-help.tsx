@@ -9,10 +9,13 @@ const keys: readonly (readonly [key: string, does: string])[] = [
   ['g s', 'go to the schedules'],
   ['g w', 'go to the workers'],
   ['g l', 'go to the limits'],
+  ['g f', 'go to the findings'],
+  ['g a', 'go to the audit log'],
   ['j, k', 'move down and up in a list'],
   ['x', 'select the job'],
   ['Enter', 'open the job'],
   ['r', 'retry the job, or those selected'],
+  ['e', 'edit the payload and replay the job'],
   ['c', 'cancel the job, or those selected'],
   ['?', 'show this list'],
 ]

@@ -27,6 +27,8 @@ const entries: readonly Entry[] = [
   { name: 'schedules', title: 'Schedules', path: '/schedules', key: 's' },
   { name: 'workers', title: 'Workers', path: '/workers', key: 'w' },
   { name: 'limits', title: 'Limits', path: '/limits', key: 'l' },
+  { name: 'findings', title: 'Findings', path: '/findings', key: 'f' },
+  { name: 'audit', title: 'Audit', path: '/audit', key: 'a' },
 ]
 
 export function Shell({ children }: { readonly children: ComponentChildren }) {

@@ -30,7 +30,8 @@ export async function job({ reads, handles }: Context, { query, can }: Call): Pr
   })
 }
 
-function refOf(query: URLSearchParams): NamedJob {
+/** @throws RequestError 400 */
+export function refOf(query: URLSearchParams): NamedJob {
   const [face, name, id] = [query.get('face'), query.get('name'), query.get('id')]
   if (face === null || name === null || id === null) throw invalid('A job is named by face, name and id.')
   return { face, name, id }

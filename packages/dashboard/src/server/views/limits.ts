@@ -1,28 +1,41 @@
 // The limits of the types, with their use.
 
-import type { LimitsInfo } from 'holdfast'
-import type { Answer, LimitsPage, LimitsRow } from '../../shared/api.ts'
+import type { Admin, LimitsInfo } from 'holdfast'
+import { type Answer, largestPage, type LimitsPage, type LimitsRow } from '../../shared/api.ts'
 import { answerOf, type Context } from '../route.ts'
 import { readCounts } from './counts.ts'
-import { typeRows } from './overview.ts'
+import { keyOf, typeRows } from './overview.ts'
 
 /** Each type is a read of its own. */
-const [limitsMs, mostTypes] = [5_000, 50]
+const [limitsMs, mostTypes, mostGroups] = [5_000, 50, 20]
 
 export async function limits(context: Context): Promise<Answer<LimitsPage>> {
   const { value: counts } = await readCounts(context)
   const read = await context.reads.read('limits', limitsMs, async () => {
     const rows = typeRows(counts)
+    const { reader } = context.handles
+    const groups = await liveGroups(reader)
     const types = await Promise.all(
-      rows.slice(0, mostTypes).map(async ({ face, name }): Promise<LimitsRow> => ({
-        face,
-        name,
-        ...(await context.handles.reader.limits.get({ face, name })),
-      })),
+      rows.slice(0, mostTypes).map(async ({ face, name }): Promise<LimitsRow> => {
+        const known = [...(groups.get(keyOf({ face, name })) ?? [])].slice(0, mostGroups)
+        return { face, name, ...(await reader.limits.get({ face, name }, { groups: known })) }
+      }),
     )
     return { types: types.toSorted(limitedFirst), cut: Math.max(0, rows.length - mostTypes) }
   })
   return answerOf(read, (page) => page)
+}
+
+/** Groups of some jobs that run or wait, by type. Those that an operator set limits for are known anyway. */
+async function liveGroups(reader: Admin): Promise<Map<string, Set<string>>> {
+  const { items } = await reader.jobs.list({ states: ['processing', 'queued', 'failing'], limit: largestPage })
+  const groups = new Map<string, Set<string>>()
+  for (const item of items) {
+    if (item.group === undefined) continue
+    const key = keyOf(item)
+    groups.set(key, (groups.get(key) ?? new Set()).add(item.group))
+  }
+  return groups
 }
 
 const limitedFirst = (a: LimitsInfo, b: LimitsInfo): number => Number(isLimited(b)) - Number(isLimited(a))

@@ -55,4 +55,5 @@ function servedTypes(workers: readonly WorkerInfo[]): Map<string, number> {
   return served
 }
 
-const keyOf = ({ face, name }: { readonly face: string; readonly name: string }): string => `${face}\0${name}`
+/** One text for a type. */
+export const keyOf = ({ face, name }: { readonly face: string; readonly name: string }): string => `${face}\0${name}`

@@ -5,10 +5,18 @@ import type { JobPageData } from '../../../shared/api.ts'
 import { statesOfAction } from '../../../shared/states.ts'
 import { changeJobs } from '../../lib/run-action.ts'
 import { Dialog } from '../../parts/dialog.tsx'
+import { useKeys } from '../../state/keys.ts'
 import { may } from '../../state/session.ts'
+import { ReplayDialog } from './replay-dialog.tsx'
+
+/** Jobs of tasks carry their own id, and jobs inside a chain follow others. */
+const canReplay = ({ face, chain }: JobPageData): boolean => (face === 'queue' || face === 'chain') && !chain
 
 export function JobActions({ job }: { readonly job: JobPageData }) {
   const [isAsking, setAsking] = useState(false)
+  const [isReplaying, setReplaying] = useState(false)
+  const mayReplay = may('edit') && canReplay(job)
+  useKeys({ e: () => mayReplay && setReplaying(true) })
   const { state, cancelling } = job
   const isWaiting = state === 'scheduled' || state === 'failing'
   return (
@@ -33,6 +41,12 @@ export function JobActions({ job }: { readonly job: JobPageData }) {
           {cancelling ? 'Asked to stop' : 'Ask to stop'}
         </button>
       )}
+      {mayReplay && (
+        <button type="button" onClick={() => setReplaying(true)}>
+          Replay…
+        </button>
+      )}
+      {isReplaying && <ReplayDialog job={job} onClose={() => setReplaying(false)} />}
       {may('remove') && statesOfAction.remove.includes(state) && (
         <button type="button" onClick={() => setAsking(true)}>
           Remove

@@ -5,6 +5,7 @@ import type { JobPageData, ShownValue } from '../../../shared/api.ts'
 import { bytes } from '../../lib/words.ts'
 import { query, setQuery } from '../../state/location.ts'
 import { AttemptsTab } from './attempts-tab.tsx'
+import { ChainTab } from './chain-tab.tsx'
 import { DetailsTab } from './details-tab.tsx'
 import { ErrorTab } from './error-tab.tsx'
 import { LogTab } from './log-tab.tsx'
@@ -60,6 +61,8 @@ function tabsOf(job: JobPageData): Tab[] {
   if (parts?.result) tabs.push({ id: 'result', title: 'Result', show: () => <Value value={parts.result} /> })
   if (parts?.progress) tabs.push({ id: 'progress', title: 'Progress', show: () => <Value value={parts.progress} /> })
   if (parts) tabs.push({ id: 'log', title: `Log (${parts.log.lines.length})`, show: () => <LogTab log={parts.log} /> })
+  if (job.face === 'chain' || job.chain || job.blockers.length > 0)
+    tabs.push({ id: 'chain', title: 'Chain', show: () => <ChainTab job={job} /> })
   tabs.push({ id: 'attempts', title: `Attempts (${history.length})`, show: () => <AttemptsTab job={job} /> })
   tabs.push({ id: 'details', title: 'Details', show: () => <DetailsTab job={job} /> })
   return tabs

@@ -1,7 +1,7 @@
-// Sets limits of a type over those of its code. An empty field leaves what the code declares.
+// Sets limits of a type, or of a group of it, over those of its code. An empty field leaves what the code declares.
 
 import { useState } from 'preact/hooks'
-import type { LimitsRow } from '../../../shared/api.ts'
+import type { LimitsUse } from 'holdfast'
 import { runAction } from '../../lib/run-action.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 
@@ -14,8 +14,27 @@ const labels: Readonly<Record<Field, string>> = {
   maxWaiting: 'Jobs that may wait',
 }
 
-export function LimitDialog({ type, onClose }: { readonly type: LimitsRow; readonly onClose: () => void }) {
-  const set = type.override?.limits ?? {}
+interface Limits {
+  readonly concurrency?: number | undefined
+  readonly rate?: { readonly limit: number; readonly perMs: number } | undefined
+  readonly maxWaiting?: number | undefined
+}
+
+/** A type or a group, with its limits and their use. */
+export interface LimitTarget {
+  readonly face: string
+  readonly name: string
+  readonly group?: string
+  /** In force. */
+  readonly limits: Limits
+  readonly override?: { readonly limits: Limits; readonly at: number; readonly by?: string | undefined } | undefined
+  readonly use: LimitsUse
+  readonly isDeclared: boolean
+}
+
+export function LimitDialog({ of, onClose }: { readonly of: LimitTarget; readonly onClose: () => void }) {
+  const set: Limits = of.override?.limits ?? {}
+  const what = of.group === undefined ? of.name : `group ${of.group} of ${of.name}`
   const [values, setValues] = useState<Readonly<Record<Field, string>>>({
     concurrency: textOf(set.concurrency),
     rate: textOf(set.rate?.limit),
@@ -24,16 +43,16 @@ export function LimitDialog({ type, onClose }: { readonly type: LimitsRow; reado
   })
   const save = async (event: Event): Promise<void> => {
     event.preventDefault()
-    const { face, name } = type
+    const { face, name, group } = of
     const isDone = await runAction(
       'limits/set',
-      { face, name, limits: patchOf(values) },
-      () => `Limits of ${name} are set, for all processes.`,
+      { face, name, group, limits: patchOf(values, group !== undefined) },
+      () => `Limits of ${what} are set, for all processes.`,
     )
     if (isDone) onClose()
   }
   return (
-    <Dialog title={`Limits of ${type.name}`} onClose={onClose}>
+    <Dialog title={`Limits of ${what}`} onClose={onClose}>
       <form onSubmit={(event) => void save(event)}>
         <p class="muted">
           They hold in every process, over what code declares. An empty field leaves what code declares.
@@ -69,10 +88,10 @@ const textOf = (value: number | null | undefined): string =>
 const numberOf = (text: string): number | null => (text.trim() === '' ? null : Number(text))
 
 /** Null removes what an operator set before. */
-function patchOf({ concurrency, rate, per, maxWaiting }: Readonly<Record<Field, string>>): object {
+function patchOf({ concurrency, rate, per, maxWaiting }: Readonly<Record<Field, string>>, isGroup: boolean): object {
   const isRate = rate.trim() !== '' || per.trim() !== ''
   return {
-    concurrency: numberOf(concurrency),
+    [isGroup ? 'limit' : 'concurrency']: numberOf(concurrency),
     rate: isRate ? { limit: Number(rate || 0), perMs: Math.round(Number(per || 1) * 1_000) } : null,
     maxWaiting: numberOf(maxWaiting),
   }

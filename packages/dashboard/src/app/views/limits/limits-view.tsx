@@ -1,7 +1,8 @@
 // The limits of each type with their use, what code declares, and what an operator set over it.
 
 import { useState } from 'preact/hooks'
-import type { LimitsRow, LimitsPage } from '../../../shared/api.ts'
+import type { GroupLimitsInfo } from 'holdfast'
+import type { LimitsPage, LimitsRow } from '../../../shared/api.ts'
 import { runAction } from '../../lib/run-action.ts'
 import { counted, duration, instant, number } from '../../lib/words.ts'
 import { Ago } from '../../parts/ago.tsx'
@@ -11,13 +12,13 @@ import { TypeName } from '../../parts/type-name.tsx'
 import { TableHead } from '../../parts/table-head.tsx'
 import { useLive } from '../../state/live.ts'
 import { may } from '../../state/session.ts'
-import { LimitDialog } from './limit-dialog.tsx'
+import { LimitDialog, type LimitTarget } from './limit-dialog.tsx'
 
 const columns = ['Type', 'At a time', 'Rate', 'Waiting', 'Frees', 'Set by']
 
 export function LimitsView() {
   const live = useLive<LimitsPage>('limits')
-  const [edited, setEdited] = useState<LimitsRow>()
+  const [edited, setEdited] = useState<LimitTarget>()
   return (
     <>
       <header class="page-head">
@@ -34,9 +35,16 @@ export function LimitsView() {
               <table class="cards">
                 <TableHead columns={columns} hasActions={may('limits')} />
                 <tbody>
-                  {types.map((type) => (
-                    <Row key={`${type.face}/${type.name}`} type={type} onEdit={() => setEdited(type)} />
-                  ))}
+                  {types.flatMap((type) => [
+                    <Row key={`${type.face}/${type.name}`} of={typeTarget(type)} onEdit={setEdited} />,
+                    ...type.groups.map((group) => (
+                      <Row
+                        key={`${type.face}/${type.name}/${group.group}`}
+                        of={groupTarget(type, group)}
+                        onEdit={setEdited}
+                      />
+                    )),
+                  ])}
                 </tbody>
               </table>
               {cut > 0 && <p class="muted">{counted(cut, 'more type')} are not shown.</p>}
@@ -44,19 +52,39 @@ export function LimitsView() {
           )
         }
       </Loaded>
-      {edited && <LimitDialog type={edited} onClose={() => setEdited(undefined)} />}
+      {edited && <LimitDialog of={edited} onClose={() => setEdited(undefined)} />}
     </>
   )
 }
 
-function Row({ type, onEdit }: { readonly type: LimitsRow; readonly onEdit: () => void }) {
-  const { face, name, effective, declared, override, use } = type
-  const { concurrency = Infinity, rate, maxWaiting = Infinity } = effective
+const typeTarget = ({ face, name, effective, override, use, declared }: LimitsRow): LimitTarget => {
+  const { concurrency, rate, maxWaiting } = effective
+  return { face, name, limits: { concurrency, rate, maxWaiting }, override, use, isDeclared: declared !== undefined }
+}
+
+/** A group calls its concurrency `limit`. */
+function groupTarget({ face, name, declared }: LimitsRow, info: GroupLimitsInfo): LimitTarget {
+  const { group, effective, override, use } = info
+  const set = override && { ...override, limits: { ...override.limits, concurrency: override.limits.limit } }
+  const limits = { concurrency: effective.limit, rate: effective.rate, maxWaiting: effective.maxWaiting }
+  return { face, name, group, limits, override: set, use, isDeclared: declared?.limits.group !== undefined }
+}
+
+function Row({ of, onEdit }: { readonly of: LimitTarget; readonly onEdit: (target: LimitTarget) => void }) {
+  const { face, name, group, limits, override, use, isDeclared } = of
+  const { concurrency = Infinity, rate, maxWaiting = Infinity } = limits
   const { freesAt, slowedUntil } = use
+  const what = group === undefined ? name : `group ${group} of ${name}`
   return (
-    <tr>
+    <tr class={group === undefined ? undefined : 'sub-row'}>
       <th scope="row">
-        <TypeName face={face} name={name} />
+        {group === undefined ? (
+          <TypeName face={face} name={name} />
+        ) : (
+          <>
+            <span class="face">group</span> <bdi>{group}</bdi>
+          </>
+        )}
       </th>
       <td data-label="At a time">
         {concurrency === Infinity ? (
@@ -99,22 +127,26 @@ function Row({ type, onEdit }: { readonly type: LimitsRow; readonly onEdit: () =
         {override ? (
           <span title={instant(override.at)}>{override.by ?? 'an operator'}</span>
         ) : (
-          <span class="muted">{declared ? 'code' : '–'}</span>
+          <span class="muted">{isDeclared ? 'code' : '–'}</span>
         )}
       </td>
       {may('limits') && (
         <td class="right">
           <span class="button-row">
-            <button type="button" class="small" onClick={onEdit} aria-label={`Set the limits of ${name}`}>
+            <button type="button" class="small" onClick={() => onEdit(of)} aria-label={`Set the limits of ${what}`}>
               Set
             </button>
             {override && (
               <button
                 type="button"
                 class="small"
-                aria-label={`Reset limits of ${name}`}
+                aria-label={`Reset limits of ${what}`}
                 onClick={() =>
-                  void runAction('limits/clear', { face, name }, () => `${name} has the limits of its code again.`)
+                  void runAction(
+                    'limits/clear',
+                    { face, name, group },
+                    () => `${what} has the limits of its code again.`,
+                  )
                 }
               >
                 Reset

@@ -9,6 +9,8 @@ import { SparkLine } from '../../parts/spark-line.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { useLive } from '../../state/live.ts'
 import { hrefOf } from '../../state/location.ts'
+import { FindingStrip } from './finding-strip.tsx'
+import { HistoryCharts } from './history-charts.tsx'
 import { useSamples } from './samples.ts'
 import { TypesTable } from './types-table.tsx'
 import { verdictOf } from './verdict.ts'
@@ -40,7 +42,9 @@ function Filled({ overview, at }: { readonly overview: Overview; readonly at: nu
           <span>{verdict.detail}</span>
         </div>
       </div>
+      <FindingStrip />
       <Tiles totals={overview.totals} at={at} />
+      <HistoryCharts />
       <TypesTable types={overview.types} />
       {overview.cut > 0 && (
         <p class="muted">{counted(overview.cut, 'more type')} need less attention and are not shown.</p>

@@ -1,0 +1,91 @@
+// What workers did over time: how many jobs ended and how, and how long jobs waited and ran.
+
+import { type HistoryRange, historyRanges, type History } from '../../../shared/api.ts'
+import { duration, number } from '../../lib/words.ts'
+import { Chart } from '../../parts/chart.tsx'
+import { useLive } from '../../state/live.ts'
+import { query, setQuery, to } from '../../state/location.ts'
+
+const clock = new Intl.DateTimeFormat('sv-SE', { timeStyle: 'short' })
+const dayAndHour = new Intl.DateTimeFormat('sv-SE', {
+  month: '2-digit',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+})
+
+const titles: Readonly<Record<HistoryRange, string>> = {
+  '15m': '15 min',
+  '1h': '1 hour',
+  '24h': '24 hours',
+  '30d': '30 days',
+}
+
+export function HistoryCharts() {
+  const given = query.value.get('range')
+  const range = historyRanges.find((known) => known === given) ?? '1h'
+  const live = useLive<History>(to('history', { range }))
+  const history = live.answer?.data
+  return (
+    <section class="history" aria-label="History">
+      <div class="history-head">
+        <h2>What workers did</h2>
+        <div class="segments" role="group" aria-label="Range">
+          {historyRanges.map((one) => (
+            <button
+              key={one}
+              type="button"
+              class="small"
+              aria-pressed={one === range}
+              onClick={() => setQuery({ range: one === '1h' ? undefined : one }, { replace: true })}
+            >
+              {titles[one]}
+            </button>
+          ))}
+        </div>
+      </div>
+      <div class="charts">{history && <Charts history={history} range={range} />}</div>
+    </section>
+  )
+}
+
+function Charts({ history: { points, stepMs }, range }: { readonly history: History; readonly range: HistoryRange }) {
+  const times = points.map(({ at }) => at)
+  const timeText = (at: number): string => (range === '30d' ? dayAndHour : clock).format(at)
+  const isEmpty = points.every(({ completed, retried, failed }) => completed + retried + failed === 0)
+  if (isEmpty) {
+    return (
+      <p class="panel muted chart-empty">
+        No attempt ended in this time. Workers write what they did every 10 s, and when they stop.
+      </p>
+    )
+  }
+  const per = stepMs === 60_000 ? 'minute' : 'hour'
+  return (
+    <>
+      <Chart
+        title={`Ended per ${per}`}
+        kind="bars"
+        times={times}
+        timeText={timeText}
+        valueText={number}
+        series={[
+          { name: 'completed', tone: 'tone-green', values: points.map(({ completed }) => completed) },
+          { name: 'to retry', tone: 'tone-amber', values: points.map(({ retried }) => retried) },
+          { name: 'failed', tone: 'tone-red', values: points.map(({ failed }) => failed) },
+        ]}
+      />
+      <Chart
+        title="Wait from due to start"
+        kind="lines"
+        times={times}
+        timeText={timeText}
+        valueText={duration}
+        series={[
+          { name: 'half within', tone: 'tone-blue', values: points.map(({ wait }) => wait?.p50) },
+          { name: '99 % within', tone: 'tone-violet', values: points.map(({ wait }) => wait?.p99) },
+        ]}
+      />
+    </>
+  )
+}
