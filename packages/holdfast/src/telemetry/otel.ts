@@ -1,7 +1,17 @@
-// OpenTelemetry: spans of chains, through the API that the application has installed. Only the part that is called is typed here.
+// OpenTelemetry: spans and metrics of every face, through the API that the application has installed. Only the part that is called is typed
+// here.
 
-import type { TraceContext } from '../chains/types/records.ts'
-import { installTracing, type Span, type SpanOptions, type Tracing } from '../chains/events/tracing.ts'
+import { createAdmin } from '../admin/create-admin.ts'
+import { systemClock } from '../clock.ts'
+import { sharedOptions } from '../engine/options.ts'
+import { installTracing, type Span, type SpanOptions, type TraceContext, type Tracing } from '../engine/tracing.ts'
+import { invalidArgument } from '../errors.ts'
+import { resolveOptions, type Table } from '../resolve-options.ts'
+import type { Storage } from '../storage/storage.ts'
+import { measureProcess } from './metrics/measure.ts'
+import { observeStorage, type OtelMeter, OtelRecorder } from './metrics/otel-metrics.ts'
+import { StorageGauges } from './metrics/storage-gauges.ts'
+import { TypeLabels } from './metrics/type-labels.ts'
 
 export interface OtelSpan {
   spanContext(): {
@@ -11,6 +21,7 @@ export interface OtelSpan {
     readonly traceState?: { serialize(): string }
   }
   addLink?(link: { context: { traceId: string; spanId: string; traceFlags: number } }): unknown
+  setAttributes(attributes: Record<string, string | number>): unknown
   recordException(error: Error): unknown
   setStatus(status: { code: number; message?: string }): unknown
   end(): void
@@ -36,30 +47,68 @@ export interface OtelApi<Context, ApiSpan extends OtelSpan, State> {
       spanContext: { traceId: string; spanId: string; traceFlags: number; isRemote: boolean; traceState?: State },
     ): Context
   }
+  /** Absent: there are spans, and no metrics. */
+  readonly metrics?: { getMeter(name: string): OtelMeter }
   createTraceState(text: string): State
 }
 
 export interface OtelOptions<Context, ApiSpan extends OtelSpan, State> {
   /** `import * as api from '@opentelemetry/api'` */
   readonly api: OtelApi<Context, ApiSpan, State>
+  /** Storage whose jobs and workers are counted for gauges, at most once in 5 s. @default none: the metrics of this process alone */
+  readonly storage?: Storage | undefined
+  /**
+   * How the span of an attempt relates to that of its add: its child, in a trace of its own with a link, or not at all. With `none`, jobs
+   * carry no trace. @default 'child'
+   */
+  readonly propagation?: Propagation | undefined
 }
 
+export type Propagation = 'child' | 'link' | 'none'
+
+const propagations: readonly Propagation[] = ['child', 'link', 'none']
+
+const otelOptions = {
+  api: { check: isApi },
+  storage: sharedOptions.storage,
+  propagation: { default: 'child', check: isPropagation },
+} as const satisfies Table
+
 /**
- * Makes spans for the chains of this process: `send <type>` for a start and a continuation, `process <type>` for each attempt, with
- * `prepare <type>` and `complete <type>` as children. A start without a `traceContext` continues the active span.
+ * Makes spans and metrics for the queues, chains and tasks of this process: `send <type>` for an add, `process <type>` for each attempt. An
+ * add continues the active span; an attempt continues its add, in any process.
  *
  *     import * as api from '@opentelemetry/api'
  *     otel({ api })
  *
  * @returns a function that removes it again
+ * @throws TypeError INVALID_ARGUMENT
  */
-export function otel<Context, ApiSpan extends OtelSpan, State>({
-  api,
-}: OtelOptions<Context, ApiSpan, State>): () => void {
-  return installTracing(tracingOf(api))
+export function otel<Context, ApiSpan extends OtelSpan, State>(
+  options: OtelOptions<Context, ApiSpan, State>,
+): () => void {
+  const { api, storage, propagation } = resolveOptions('otel', options, otelOptions)
+  isApi('api', api)
+  const ends = [installTracing(tracingOf(api, propagation)), metricsOf(api, storage)]
+  return () => ends.forEach((end) => end())
 }
 
-function tracingOf<Context, ApiSpan extends OtelSpan, State>(api: OtelApi<Context, ApiSpan, State>): Tracing {
+function metricsOf({ metrics }: { readonly metrics?: { getMeter(name: string): OtelMeter } }, storage?: Storage) {
+  if (!metrics) return () => {}
+  const types = new TypeLabels()
+  const meter = (): OtelMeter => metrics.getMeter('holdfast')
+  const ends = [measureProcess(new OtelRecorder(meter), types, () => systemClock.now())]
+  if (storage) {
+    const admin = createAdmin({ storage })
+    ends.push(observeStorage(meter(), new StorageGauges(admin, types, systemClock)), () => void admin.close())
+  }
+  return () => ends.forEach((end) => end())
+}
+
+function tracingOf<Context, ApiSpan extends OtelSpan, State>(
+  api: OtelApi<Context, ApiSpan, State>,
+  propagation: Propagation,
+): Tracing {
   const kinds = { internal: api.SpanKind.INTERNAL, producer: api.SpanKind.PRODUCER, consumer: api.SpanKind.CONSUMER }
   const contextOf = (trace: TraceContext | undefined): Context => {
     const parsed = trace && parse(trace.traceparent)
@@ -70,16 +119,20 @@ function tracingOf<Context, ApiSpan extends OtelSpan, State>(api: OtelApi<Contex
   }
   return {
     start(name: string, { kind, attributes, parent }: SpanOptions): Span {
-      const context = contextOf(parent)
+      const begins = kind === 'consumer' && propagation !== 'child'
+      const context = begins ? api.ROOT_CONTEXT : contextOf(parent)
       // Asked for each time: a provider may be registered later.
       const tracer = api.trace.getTracer('holdfast')
       const span = tracer.startSpan(name, { kind: kinds[kind], attributes: { ...attributes } }, context)
+      const link = (to: TraceContext): void => {
+        const linked = parse(to.traceparent)
+        if (linked) span.addLink?.({ context: linked })
+      }
+      if (begins && propagation === 'link' && parent) link(parent)
       return {
-        traceContext: written(span),
-        link(to) {
-          const linked = parse(to.traceparent)
-          if (linked) span.addLink?.({ context: linked })
-        },
+        traceContext: propagation === 'none' ? undefined : written(span),
+        link,
+        setAttributes: (more) => void span.setAttributes({ ...more }),
         run: (run) => api.context.with(api.trace.setSpan(context, span), run),
         end(error) {
           if (error !== undefined) {
@@ -92,6 +145,17 @@ function tracingOf<Context, ApiSpan extends OtelSpan, State>(api: OtelApi<Contex
       }
     },
   }
+}
+
+function isApi(name: string, value: unknown): void {
+  const api = value as { trace?: unknown; context?: unknown } | null | undefined
+  if (typeof api?.trace !== 'object' || typeof api.context !== 'object') {
+    throw invalidArgument(name, "the exports of '@opentelemetry/api' (import * as api)", value)
+  }
+}
+
+function isPropagation(name: string, value: unknown): void {
+  if (!propagations.includes(value as Propagation)) throw invalidArgument(name, "'child', 'link' or 'none'", value)
 }
 
 const noTraceId = '0'.repeat(32)

@@ -1,6 +1,14 @@
-// Spans of tasks, by an OpenTelemetry API that the caller passes. Only the part that is used is declared. An enqueue is a span, and
-// each attempt is a child span of it, also in another process: the message carries the trace.
+// Spans of tasks, by what `otel()` of holdfast/telemetry installed, or by an OpenTelemetry API that traceTasks() was given. An enqueue is
+// a span, and each attempt is a child span of it, also in another process: the message carries the trace.
 
+import {
+  installedTracing,
+  type Span as EngineSpan,
+  type SpanAttributes,
+  type SpanOptions,
+  type TraceContext,
+  type Tracing,
+} from '../../engine/tracing.ts'
 import type { TaskFailure } from './events.ts'
 
 type Attributes = Record<string, string | number>
@@ -12,7 +20,7 @@ interface Span {
   end(): void
 }
 
-/** The exports of `@opentelemetry/api`. Contexts are the API's own, and opaque here. */
+/** The exports of `@opentelemetry/api` that are used. Contexts are the API's own, and opaque here. */
 export interface TracingApi {
   readonly trace: {
     getTracer(name: string): {
@@ -25,19 +33,21 @@ export interface TracingApi {
 }
 
 /** Numbers of OpenTelemetry: span kinds, and the status code of an error. */
-const [producer, consumer, failed] = [3, 4, 2]
+const kinds = { internal: 0, producer: 3, consumer: 4 } as const
+const failedStatus = 2
 
-let api: TracingApi | undefined
+let own: Tracing | undefined
 
 /**
  * Makes a span of each enqueue and each attempt, for all tasks of this process: `traceTasks(opentelemetry)`, with all exports of
- * `@opentelemetry/api`. Neither keys nor payloads are in the spans.
+ * `@opentelemetry/api`. Neither keys nor payloads are in the spans. It takes the place of `otel()` for tasks.
  * @returns a function that ends it
  */
 export function traceTasks(opentelemetry: TracingApi): () => void {
-  api = opentelemetry
+  const tracing = tracingBy(opentelemetry)
+  own = tracing
   return () => {
-    if (api === opentelemetry) api = undefined
+    if (own === tracing) own = undefined
   }
 }
 
@@ -51,24 +61,18 @@ export async function inEnqueueSpan<T>(
   about: { readonly task: string; readonly queue: string; readonly count: number },
   send: (trace: string | undefined) => Promise<T>,
 ): Promise<T> {
-  const tracing = api
+  const tracing = own ?? installedTracing()
   if (!tracing) return send(undefined)
   const { task, queue, count } = about
-  const span = start(tracing, `send ${task}`, producer, {
-    ...shared(task, queue),
-    'messaging.batch.message_count': count,
-  })
-  const inside = tracing.trace.setSpan(tracing.context.active(), span)
-  const carrier: { traceparent?: unknown } = {}
-  tracing.propagation.inject(inside, carrier)
-  const trace = typeof carrier.traceparent === 'string' ? carrier.traceparent : undefined
+  const attributes = { ...shared(task, queue), 'messaging.batch.message_count': count }
+  const span = tracing.start(`send ${task}`, { kind: 'producer', attributes })
   try {
-    return await (tracing.context.with(inside, () => send(trace)) as Promise<T>)
-  } catch (error) {
-    fail(span, error)
-    throw error
-  } finally {
+    const answer = await span.run(() => send(span.traceContext?.traceparent))
     span.end()
+    return answer
+  } catch (error) {
+    span.end(error)
+    throw error
   }
 }
 
@@ -83,36 +87,57 @@ export async function inAttemptSpan<T>(
   },
   run: (span: AttemptSpan | undefined) => Promise<T>,
 ): Promise<T> {
-  const tracing = api
+  const tracing = own ?? installedTracing()
   if (!tracing) return run(undefined)
   const { task, queue, id, attempt, trace } = about
-  const active = tracing.context.active()
-  const parent = trace === undefined ? active : tracing.propagation.extract(active, { traceparent: trace })
   const attributes = { ...shared(task, queue), 'messaging.message.id': id, 'holdfast.attempt': attempt }
-  const span = start(tracing, `process ${task}`, consumer, attributes, parent)
+  const parent = trace === undefined ? undefined : { traceparent: trace }
+  const span = tracing.start(`process ${task}`, { kind: 'consumer', attributes, parent })
+  let failure: { readonly error: unknown } | undefined
   const reported: AttemptSpan = {
     failed(reason, error) {
       span.setAttributes({ 'holdfast.reason': reason })
-      fail(span, error)
+      failure = { error }
     },
   }
   try {
-    return await (tracing.context.with(tracing.trace.setSpan(parent, span), () => run(reported)) as Promise<T>)
+    return await span.run(() => run(reported))
   } finally {
-    span.end()
+    span.end(failure ? (failure.error ?? String(failure.error)) : undefined)
   }
 }
 
-const shared = (task: string, queue: string): Attributes => {
+const shared = (task: string, queue: string): SpanAttributes => {
   return { 'messaging.system': 'holdfast', 'messaging.destination.name': queue, 'holdfast.task': task }
 }
 
-function start({ trace }: TracingApi, name: string, kind: number, attributes: Attributes, parent?: unknown): Span {
-  return trace.getTracer('holdfast').startSpan(name, { kind, attributes }, parent)
+function tracingBy(api: TracingApi): Tracing {
+  return {
+    start(name: string, { kind, attributes, parent }: SpanOptions): EngineSpan {
+      const active = api.context.active()
+      const context = parent ? api.propagation.extract(active, parent) : active
+      const given = { kind: kinds[kind], attributes: { ...attributes } }
+      const span = api.trace.getTracer('holdfast').startSpan(name, given, context)
+      const inside = api.trace.setSpan(context, span)
+      const carrier: Partial<TraceContext> = {}
+      api.propagation.inject(inside, carrier)
+      const { traceparent } = carrier
+      return {
+        traceContext: typeof traceparent === 'string' ? { traceparent } : undefined,
+        link: () => {},
+        setAttributes: (more) => void span.setAttributes({ ...more }),
+        run: (run) => api.context.with(inside, run),
+        end(error) {
+          if (error !== undefined) fail(span, error)
+          span.end()
+        },
+      }
+    },
+  }
 }
 
 function fail(span: Span, error: unknown): void {
   const message = error instanceof Error ? error.message : String(error)
   if (error instanceof Error) span.recordException(error)
-  span.setStatus({ code: failed, message })
+  span.setStatus({ code: failedStatus, message })
 }
