@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { bytes, text } from '../case.ts'
 import type { Case } from '../case.ts'
+import { claimAheadCases } from './claim-ahead.ts'
 import { claimBacklogCases } from './claim-backlog.ts'
 import { claimGroupCases } from './claim-groups.ts'
 import { claimHoldCases } from './claim-holds.ts'
@@ -257,6 +258,7 @@ export const claimCases: readonly Case[] = [
   ...claimSlotCases,
   ...claimOrderCases,
   ...claimBacklogCases,
+  ...claimAheadCases,
   ...claimGroupCases,
   ...claimLostCases,
   ...claimSettleCases,

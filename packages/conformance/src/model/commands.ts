@@ -70,6 +70,7 @@ export type Command =
       lease: number
       maxAttempts: number
       label: boolean
+      ahead: boolean
       outcomes: readonly OutcomeSpec[]
       lost: boolean
     }
@@ -149,6 +150,7 @@ export function commandsOf(fc: typeof FastCheck): FastCheck.Arbitrary<readonly C
         lease: upTo(2),
         maxAttempts: rarely(3, 2),
         label: often,
+        ahead: rarely(1, 10).map((value) => value === 1),
         outcomes: fc.oneof({ weight: 3, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: few(outcome, 2) }),
         lost: seldom,
       }),

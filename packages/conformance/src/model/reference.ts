@@ -153,6 +153,8 @@ export interface World {
   /** By type: the limits of every claim. */
   readonly limits: Map<string, Limits>
   readonly flows: Map<string, Flow>
+  /** Types that ever had a job with a group. */
+  readonly grouped: Set<string>
 }
 
 /** The record of a job after the call. */
@@ -170,6 +172,7 @@ export const emptyWorld = (now: number): World => ({
   ticks: 0,
   limits: new Map(),
   flows: new Map(),
+  grouped: new Set(),
 })
 
 // ── violations ───────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -301,6 +301,7 @@ function create(world: World, added: NewJob, { predecessor, origin, follows }: R
     holds: false,
   } as unknown as Job
   Object.assign(job, { chain: predecessor?.chain ?? job })
+  if (made.group) world.grouped.add(made.type)
   world.jobs.set(nameOfRef(made), job)
   if (!predecessor && made.deduplication) takeKey(world, job, made.deduplication)
   return job

@@ -19,6 +19,7 @@ import {
   type World,
 } from '../reference.ts'
 import { type Effects, endChain, endOverdue, noEffects, sameEnded, takeBack } from './end.ts'
+import { isAhead, mayRefuse, needsSlot } from './ahead.ts'
 import { countRunning, flowOf, isFree, mayWaitFor, start, weightOf } from './limits.ts'
 import { settle } from './settle.ts'
 import {
@@ -170,7 +171,9 @@ function next(
     const shown = firstJobs(world, type).find((one) => isOver(world, one, wanted) && !isShownWaiting(one, seen))
     const unblockedToo = effects.unblocked.filter((one) => one.type === type && one.phase === 'waiting')
     const met = [...open.flatMap((one) => [...one.best]), ...unblockedToo]
-    const isStopped = first === undefined && mayWait(world, type, met)
+    const ahead = isAhead(request.worker)
+    const isHeldBack = ahead && (mayRefuse(world, type) || best.some(needsSlot))
+    const isStopped = first === undefined && (isHeldBack || mayWait(world, type, met))
     const spent = shown ?? (isStopped ? undefined : allSpent[0])
     if (spent && (shown || !job || isOver(world, job, wanted))) {
       endSpent(world, spent, effects)
@@ -183,6 +186,10 @@ function next(
       )
       return undefined
     }
+    must(
+      !ahead || !(needsSlot(job) || job.made.group || world.limits.has(type)),
+      () => `${show(plain(job))} was claimed ahead, and needs a free slot`,
+    )
     take(world, job, wanted, request, given)
     return job
   }

@@ -17,6 +17,7 @@ import {
   tailOf,
   type World,
 } from '../reference.ts'
+import { isUnstarted } from './ahead.ts'
 import { loseTurn } from './turns.ts'
 
 export interface End {
@@ -141,16 +142,17 @@ export function goBehind(world: World, job: Job, runAt: number): void {
 
 /** Takes back a lost lease or an attempt above the age limit. @param maxAttempts for jobs without their own */
 export function takeBack(world: World, job: Job, effects: Effects, maxAttempts = Infinity): void {
-  job.failures++
+  const counts = !isUnstarted(job)
+  if (counts) job.failures++
   const state = job.cancelling
     ? 'cancelled'
-    : job.failures >= (job.made.maxAttempts ?? maxAttempts)
+    : counts && job.failures >= (job.made.maxAttempts ?? maxAttempts)
       ? 'failed'
       : 'queued'
   recordAttempt(world, job, { outcome: 'stalled', state, error: undefined })
   if (state === 'queued') {
     job.phase = 'waiting'
-    goBehind(world, job, world.now)
+    if (counts) goBehind(world, job, world.now)
     return
   }
   effects.ended.push(job)

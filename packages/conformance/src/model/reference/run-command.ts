@@ -3,7 +3,16 @@
 import type { Command } from '../commands.ts'
 import { bytes } from '../../case.ts'
 import { groups, ids, types } from '../commands.ts'
-import type { Claim, ClaimRequest, JobRef, JobState, ListQuery, NewJob, Outcome } from 'holdfast/storage'
+import {
+  aheadWorker,
+  type Claim,
+  type ClaimRequest,
+  type JobRef,
+  type JobState,
+  type ListQuery,
+  type NewJob,
+  type Outcome,
+} from 'holdfast/storage'
 import { isSame, must, plain as refOf, show } from '../reference.ts'
 import { add } from './add.ts'
 import { claim, recover } from './claim.ts'
@@ -31,8 +40,9 @@ const runners: Runners = {
   async claim(history, command) {
     const { client, unit, storage, seen } = history
     const outcomes = outcomesOf(history, command.outcomes)
+    const name = `w${++client.made}`
     const request: ClaimRequest = {
-      worker: `w${++client.made}`,
+      worker: command.ahead ? aheadWorker(name) : name,
       ...(command.label && { label: 'label' }),
       slots: [1, 2, 3, 10][command.slots]!,
       ...(outcomes.length > 0 && { outcomes }),

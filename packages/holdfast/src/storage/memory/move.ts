@@ -52,6 +52,9 @@ export class MemoryMove implements Moves.Move {
     return job
   }
 
+  /** All jobs are in memory. */
+  loadTogether(): void {}
+
   create(fields: NewJob, runAt: number, after: MemoryJob | undefined, origin: MemoryJob | undefined): MemoryJob {
     this.#recorder?.creates(fields.type, fields.id)
     const type = this.data.ensureType(fields.type)

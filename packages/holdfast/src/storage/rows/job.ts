@@ -130,6 +130,8 @@ export class RowJob<Type extends JobType = JobType> implements Job {
   isNew = false
   isDirty = false
   isErased = false
+  /** SQLite: the cells that were written last. Undefined: not since the job was read. */
+  written: readonly unknown[] | undefined = undefined
   /** The transaction has locked its row, and may change it. */
   isLocked = true
 

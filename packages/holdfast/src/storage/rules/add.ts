@@ -5,7 +5,7 @@ import { blockedBy, blockJob, missingBlockers, siblingName, siblingsOf } from '.
 import { forget, forgetContinued } from './job/finish.ts'
 import { isFree, isReplaced } from './job/id.ts'
 import { effectOn, isInForce, isRemembered, lastsMs, replacePayload, restartWindow } from './job/key.ts'
-import { type Blocker, find, isExpiredPart, type Job, type Mark, type Move, refOf } from './move.ts'
+import { type Blocker, find, isExpiredPart, type Job, type JobType, type Mark, type Move, refOf } from './move.ts'
 import { isRefusable, Refusals } from './job/refuse.ts'
 import { standingOf, standingOfMark } from './job/standing.ts'
 import { isWaiting } from './job/states.ts'
@@ -16,14 +16,7 @@ export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
   const before = move.lastNumber
   // oxlint-disable-next-line unicorn/no-new-array -- its length is known: a growing array is copied each time
   const verdicts = new Array<AddVerdict>(jobs.length)
-  let added = 0
-  if (jobs.every(isPlain)) {
-    for (; added < jobs.length; added++) {
-      const verdict = addPlain(move, jobs[added]!)
-      if (!verdict) break
-      verdicts[added] = verdict
-    }
-  }
+  const added = jobs.every(isPlain) ? addPlain(move, jobs, verdicts) : 0
   if (added === jobs.length) return verdicts
   const left = added === 0 ? jobs : jobs.slice(added)
   const decider = new Decider(move, left, missingBlockers(move, left), before)
@@ -34,16 +27,22 @@ export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
 const isPlain = ({ blockers, deduplication, group, maxWaiting }: NewJob): boolean =>
   blockers === undefined && deduplication === undefined && group === undefined && maxWaiting === undefined
 
-/** Undefined if a job has its id: then the Decider decides. */
-function addPlain(move: Move, fields: NewJob): AddVerdict | undefined {
-  const { type, id, token } = fields
-  const runAt = dueAt(move, fields)
-  const state = waitingState(move, runAt)
-  const job = move.createWaiting(fields, runAt, state)
-  if (!job) return undefined
-  move.wake(job.type)
-  emitWaiting(move, job)
-  return { verdict: 'added', job: { type, id, token, state, createdAt: move.now } }
+/** Adds jobs up to one whose id is taken: then the Decider decides. @returns how many were added */
+function addPlain(move: Move, jobs: readonly NewJob[], verdicts: AddVerdict[]): number {
+  const { now } = move
+  let woken: JobType | undefined
+  for (let index = 0; index < jobs.length; index++) {
+    const { type, id, token } = jobs[index]!
+    const runAt = dueAt(move, jobs[index]!)
+    const state = waitingState(move, runAt)
+    const job = move.createWaiting(jobs[index]!, runAt, state)
+    if (!job) return index
+    // Once, not for each of its jobs: nearly every call has jobs of one type.
+    if (job.type !== woken) move.wake((woken = job.type))
+    emitWaiting(move, job)
+    verdicts[index] = { verdict: 'added', job: { type, id, token, state, createdAt: now } }
+  }
+  return jobs.length
 }
 
 /** Adds jobs whose blockers were checked before. @param predecessor the job whose chain the first one continues */

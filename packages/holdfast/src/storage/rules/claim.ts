@@ -1,5 +1,5 @@
 // claim: settles the outcomes of the request, takes back lost leases, then leases due jobs, one of each type in turn. turns.ts
-// chooses the jobs of a type that has groups or limits.
+// chooses the jobs of a type that has groups or limits. Nothing of such a type is claimed ahead (job/ahead.ts).
 
 import {
   type Claim,
@@ -9,6 +9,7 @@ import {
   type Ended,
   type Recovered,
 } from '../storage.ts'
+import { isAhead, needsSlot } from './job/ahead.ts'
 import { endOverdue, isOverdue } from './job/deadline.ts'
 import { endedOf, finish } from './job/finish.ts'
 import { find, type Job, type JobType, type Lease, type Move, refOf } from './move.ts'
@@ -35,12 +36,16 @@ export function claim(move: Move, request: ClaimRequest): Claim {
   }
   // After all leases: a job that was taken back may have given a group its turn.
   const limited = open.filter((next) => hasTurns(move, next))
+  const ahead = isAhead(worker)
+  if (ahead) for (const next of limited.splice(0)) next.left = 0
   for (const next of limited) next.turns = new Turns(move, next.type, next.wanted)
   for (let index = 0; open.length > 0 && jobs.length < request.slots;) {
     if (index >= open.length) index = 0
     const next = open[index]!
-    const job = next.left > 0 ? (nextOf(move, next, ended) ?? nextOfLateGroup(move, next, ended, limited)) : undefined
-    if (job) {
+    const job =
+      next.left > 0 ? (nextOf(move, next, ended) ?? nextOfLateGroup(move, next, ended, limited, ahead)) : undefined
+    // What is behind a job that needs a slot waits with it.
+    if (job && !(ahead && needsSlot(job))) {
       jobs.push(leaseTo(move, job, next.lease))
       next.turns?.started(job)
       next.left--
@@ -96,8 +101,14 @@ function nextOf(move: Move, { type, wanted, turns }: OpenType, ended: Ended[]): 
 }
 
 /** A job that ended in this call may have given a group its turn, in a type that had none. */
-function nextOfLateGroup(move: Move, next: OpenType, ended: Ended[], limited: OpenType[]): Job | undefined {
-  if (next.turns || !move.nextTurn(next.type)) return undefined
+function nextOfLateGroup(
+  move: Move,
+  next: OpenType,
+  ended: Ended[],
+  limited: OpenType[],
+  ahead: boolean,
+): Job | undefined {
+  if (ahead || next.turns || !move.nextTurn(next.type)) return undefined
   next.turns = new Turns(move, next.type, next.wanted)
   limited.push(next)
   return nextOf(move, next, ended)

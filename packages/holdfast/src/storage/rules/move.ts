@@ -174,6 +174,11 @@ export interface Move {
 
   /** The job of this name, even if it has expired. */
   stored(ref: JobRef): Job | undefined
+  /**
+   * Called before the rules look up these jobs one by one: a driver that reads by statements reads all of them at once.
+   * `dependents`: the rules change only the dependents of these chains; `all`: they may change anything of these jobs.
+   */
+  loadTogether(refs: readonly JobRef[], part: 'dependents' | 'all'): void
   /** Creates a record in state `blocked` and place `nowhere`. A group gets its member by addMember, right after. */
   create(fields: NewJob, runAt: number, after: Job | undefined, origin: Job | undefined): Job
   /**
@@ -247,6 +252,8 @@ export interface Move {
 }
 
 export const refOf = ({ type, id }: Job): JobRef => ({ type: type.name, id })
+
+export const refsOf = (blockers: readonly Blocker[]): JobRef[] => blockers.map(({ ref }) => ref)
 
 export const rootOf = (job: Job): JobRef => job.root ?? refOf(job.chain)
 

@@ -3,7 +3,7 @@
 import { isTerminal } from './job/states.ts'
 import type { JobRef, RemoveOptions, RemoveVerdict } from '../storage.ts'
 import { expireLater, forget } from './job/finish.ts'
-import { find, type Job, type Move, refOf, rootOf } from './move.ts'
+import { find, type Job, type Move, refOf, refsOf, rootOf } from './move.ts'
 
 export function remove(move: Move, refs: readonly JobRef[], options: RemoveOptions<unknown>): RemoveVerdict[] {
   if (options.trees) return removeTrees(move, refs)
@@ -27,8 +27,10 @@ function removeEnded(move: Move, chain: Job | undefined, afterMs: number | undef
 
 function removeTrees(move: Move, refs: readonly JobRef[]): RemoveVerdict[] {
   const roots = refs.map((ref) => find(move, ref))
-  const chains = new Set<Job>()
-  for (const root of roots) if (root && isRoot(root)) addTree(move, root, chains)
+  const chains = chainsUnder(
+    move,
+    roots.flatMap((root) => (root && isRoot(root) ? [root] : [])),
+  )
   const verdicts = roots.map((root): RemoveVerdict => {
     if (!root) return { verdict: 'not_found' }
     if (!isRoot(root)) return { verdict: 'not_root', root: rootOf(root) }
@@ -42,33 +44,39 @@ function removeTrees(move: Move, refs: readonly JobRef[]): RemoveVerdict[] {
   return verdicts
 }
 
-function isUnder(job: Job, { id, type }: Job): boolean {
+function hasRoot(job: Job, { type, id }: JobRef): boolean {
   const root = rootOf(job)
-  return root.id === id && root.type === type.name
+  return root.id === id && root.type === type
 }
 
-const isRoot = (job: Job): boolean => job === job.chain && isUnder(job, job)
+const isRoot = (job: Job): boolean => job === job.chain && hasRoot(job, refOf(job))
 
-/** Adds a chain, and every chain that was started to block one of its jobs. */
-function addTree(move: Move, chain: Job, chains: Set<Job>): void {
-  const open = [chain]
-  for (let next = open.pop(); next; next = open.pop()) {
-    if (chains.has(next)) continue
-    chains.add(next)
-    for (const job of move.jobsOf(next)) {
-      for (const { ref } of job.blockers ?? []) {
-        const blocker = find(move, ref)
-        if (blocker && blocker === blocker.chain && isUnder(blocker, chain)) open.push(blocker)
-      }
-    }
+/** These chains, and every chain that was started to block one of their jobs. Level by level: all jobs of a level are loaded together. */
+function chainsUnder(move: Move, roots: readonly Job[]): Set<Job> {
+  const chains = new Set<Job>()
+  for (let level = roots; level.length > 0;) {
+    const added = level.filter((chain) => !chains.has(chain))
+    for (const chain of added) chains.add(chain)
+    const links = [...new Set(added)].flatMap((chain) =>
+      move.jobsOf(chain).flatMap(({ blockers = [] }) => refsOf(blockers).map((ref) => ({ ref, root: rootOf(chain) }))),
+    )
+    move.loadTogether(
+      links.map(({ ref }) => ref),
+      'all',
+    )
+    level = links.flatMap(({ ref, root }) => {
+      const blocker = find(move, ref)
+      return blocker && blocker === blocker.chain && hasRoot(blocker, root) ? [blocker] : []
+    })
   }
+  return chains
 }
 
 /** Unfinished jobs outside the trees that need a chain under this root. */
 function outsiders(root: Job, chains: ReadonlySet<Job>): Job[] {
   const found = new Set<Job>()
   for (const chain of chains) {
-    if (!isUnder(chain, root)) continue
+    if (!hasRoot(chain, refOf(root))) continue
     for (const dependent of chain.dependents ?? []) if (!chains.has(dependent.chain)) found.add(dependent)
   }
   return [...found]

@@ -42,6 +42,7 @@ export class Signals {
 
   /** Notifies the listeners of this process. Returns the hints for other processes. */
   send(): Signal[] {
+    if (!this.#collected) return []
     const hints: Signal[] = []
     for (const [{ listeners }, signal] of this.#signals()) {
       notify(listeners, signal)

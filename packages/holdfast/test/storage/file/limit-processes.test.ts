@@ -10,9 +10,10 @@ import type { Readable, Writable } from 'node:stream'
 import { createInterface } from 'node:readline'
 import { FileStorage } from 'holdfast/file'
 import type { Limits } from 'holdfast/storage'
+import { programOf } from '../../../../../scripts/test-programs.ts'
 import { quickFolder } from '../../drivers.ts'
 
-const script = new URL('fixtures/claim-groups.ts', import.meta.url).pathname
+const script = programOf(new URL('fixtures/claim-groups.ts', import.meta.url))
 const retention = { completedMs: 60_000, failedMs: 60_000, cancelledMs: 60_000 }
 
 /** A process that begins when it is told to, and completes jobs until none is left. */

@@ -9,10 +9,11 @@ import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { Queue } from 'holdfast'
 import { FileStorage } from 'holdfast/file'
+import { programOf } from '../../../../../scripts/test-programs.ts'
 import { sized } from '../../full-size.ts'
 import { viewFolderOf } from './view-folder.ts'
 
-const script = new URL('fixtures/enqueue.ts', import.meta.url).pathname
+const script = programOf(new URL('fixtures/enqueue.ts', import.meta.url))
 
 async function directoryOf(t: TestContext): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'holdfast-file-'))

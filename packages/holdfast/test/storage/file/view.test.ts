@@ -14,6 +14,7 @@ import { FileStorage } from 'holdfast/file'
 import { hostileNames, longNames, lookalikes } from '../../../../conformance/src/hostile/hostile-names.ts'
 import { type Disk, nodeDisk } from '../../../src/storage/file/log/disk.ts'
 import { fileName } from '../../../src/storage/file/view/file-name.ts'
+import { programOf } from '../../../../../scripts/test-programs.ts'
 import { until } from '../../queue/driver.ts'
 import { viewFolderOf } from './view-folder.ts'
 
@@ -171,7 +172,7 @@ test('[trap 38] a job that is pending in the view while its next commit is under
 
 test('changes that a killed process had not shown are shown by the next process that opens the directory', async (t) => {
   const directory = await directoryOf(t)
-  const script = new URL('fixtures/enqueue.ts', import.meta.url).pathname
+  const script = programOf(new URL('fixtures/enqueue.ts', import.meta.url))
   const order = JSON.stringify({ directory, threads: 1, prefix: 'j', count: 1e9, inFlight: 20 })
   const child = spawn(process.execPath, ['--conditions=@holdfast/source', script, order])
   t.after(() => child.kill('SIGKILL'))

@@ -3,13 +3,13 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { after, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { programOf } from '../../../../../scripts/test-programs.ts'
 import { libraryNames, sharedServer, stopShared } from './fixtures.ts'
 
 after(stopShared)
 
-const child = fileURLToPath(new URL('process-exit-child.ts', import.meta.url))
+const child = programOf(new URL('process-exit-child.ts', import.meta.url))
 
 for (const library of libraryNames) {
   test(`${library}: nothing is printed, and the process exits`, async () => {

@@ -11,6 +11,9 @@ import { newSchema, postgresPlace, stopPostgres } from '../../postgres-subject.t
 
 after(stopPostgres)
 
+/** For batches of many jobs on a busy machine. */
+const callTimeoutMs = 60_000
+
 /** The major version of the server. */
 async function versionOf(pool: Pool): Promise<number> {
   const { rows } = await pool.query<{ version: number }>(
@@ -49,7 +52,7 @@ test('[trap 39] statements planned on empty tables do not scan the jobs sequenti
   // One connection, so that plans are made once, and its statistics cover all statements.
   const pool = new Pool({ connectionString: server.url, max: 1 })
   pool.on('error', () => {}) // the server may stop first
-  const storage = new PostgresStorage({ client: pool, schema })
+  const storage = new PostgresStorage({ client: pool, schema, callTimeoutMs })
   await storage.connect()
 
   const claim = async (slots: number, outcomes: Outcome[] = []): Promise<readonly ClaimedJob[]> => {
@@ -113,7 +116,7 @@ test('[F20] statements on groups and limits, planned on empty tables, do not sca
   const schema = newSchema()
   const pool = new Pool({ connectionString: server.url, max: 1 })
   pool.on('error', () => {}) // the server may stop first
-  const storage = new PostgresStorage({ client: pool, schema })
+  const storage = new PostgresStorage({ client: pool, schema, callTimeoutMs })
   await storage.connect()
   const limits = { concurrency: 1_000, group: { limit: 2, rate: { limit: 1_000, perMs: 1_000 } } }
   const claim = async (slots: number): Promise<readonly ClaimedJob[]> => {
@@ -177,7 +180,7 @@ test('[F21] a claim with limits reads few of the jobs that run', async () => {
   const schema = newSchema()
   const pool = new Pool({ connectionString: server.url, max: 1 })
   pool.on('error', () => {}) // the server may stop first
-  const storage = new PostgresStorage({ client: pool, schema })
+  const storage = new PostgresStorage({ client: pool, schema, callTimeoutMs })
   await storage.connect()
   const claim = async (slots: number): Promise<readonly ClaimedJob[]> => {
     const types = [{ type: 'mail', leaseMs: 60_000, limits: { group: { limit: 1 } } }]
@@ -236,7 +239,7 @@ for (const few of [0, 1, 3]) {
     // One connection, which keeps the plan.
     const pool = new Pool({ connectionString: server.url, max: 1 })
     pool.on('error', () => {}) // the server may stop first
-    const storage = new PostgresStorage({ client: pool, schema })
+    const storage = new PostgresStorage({ client: pool, schema, callTimeoutMs })
     await storage.connect()
     const types = [{ type: 'mail', leaseMs: 60_000 }]
     const add = (count: number) => storage.add(Array.from({ length: count }, () => job()))

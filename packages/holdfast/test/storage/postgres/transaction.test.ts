@@ -4,11 +4,11 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type pg from 'pg'
-import { Pool } from 'pg'
 import { isHoldfastError } from '../../../src/errors.ts'
-import { PostgresStorage } from '../../../src/storage/postgres/index.ts'
 import type { ClaimedJob, NewJob, Outcome } from '../../../src/storage/storage.ts'
-import { newSchema, postgresPlace, stopPostgres } from '../../postgres-subject.ts'
+import { stopPostgres } from '../../postgres-subject.ts'
+import { countedStorage } from './counted-storage.ts'
+import { until } from './fixtures.ts'
 
 after(stopPostgres)
 
@@ -19,31 +19,13 @@ const job = (id: string, fields: Partial<NewJob> = {}): NewJob => {
 }
 const done = ({ type, id, worker, attempt }: ClaimedJob): Outcome => ({ type, id, worker, attempt, kind: 'completed' })
 
-/** With the first words of all statements that its connections were sent. */
 async function open(callTimeoutMs = 30_000) {
-  const { server } = await postgresPlace()
-  const pool = new Pool({ connectionString: server.url })
-  pool.on('error', () => {}) // the server may stop first
-  const sent: string[] = []
-  pool.on('connect', (client) => {
-    const query = client.query.bind(client) as (...args: unknown[]) => unknown
-    client.query = ((...args: unknown[]) => {
-      const text = typeof args[0] === 'string' ? args[0] : (args[0] as { text: string }).text
-      sent.push(...text.split(';').map((statement) => statement.trim().split(/\s+/, 2).join(' ')))
-      return query(...args)
-    }) as typeof client.query
-  })
-  const storage = new PostgresStorage({ client: pool, schema: newSchema(), callTimeoutMs })
-  await storage.connect()
+  const counted = await countedStorage({ callTimeoutMs })
   const claim = async (): Promise<ClaimedJob> => {
     const request = { worker: 'worker 1', slots: 1, types: [{ type: 'mail', leaseMs: 60_000 }] }
-    return (await storage.claim(request)).jobs[0]!
+    return (await counted.storage.claim(request)).jobs[0]!
   }
-  const close = async (): Promise<void> => {
-    await storage.disconnect()
-    await pool.end()
-  }
-  return { storage, sent, claim, pool, close }
+  return { ...counted, claim }
 }
 
 test('a job that is locked and then settled is read once', async () => {
@@ -152,5 +134,80 @@ test('the lock timeout of a user’s transaction is left alone', async () => {
   assert.deepEqual(rows, [{ lock_timeout: '77s' }])
   await client.query('COMMIT')
   client.release()
+  await close()
+})
+
+test('an add that meets the ids of an open transaction waits for it, and its own transaction goes on', async () => {
+  const { storage, pool, close } = await open()
+  await storage.add([job('first')])
+  const [own, other] = [await pool.connect(), await pool.connect()]
+  for (const client of [own, other]) await client.query('BEGIN')
+  await storage.add([job('b', { token: 'other' })], other)
+  const adding = storage.add([job('a'), job('b'), job('c')], own)
+  const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+  await until(async () => (await pool.query(waiting)).rows.length > 0)
+  await other.query('COMMIT')
+  const verdicts = await adding
+  assert.deepEqual(
+    verdicts.map((verdict) => [verdict.verdict, 'job' in verdict && verdict.job.token]),
+    [
+      ['added', 'token of a'],
+      ['duplicate', 'other'],
+      ['added', 'token of c'],
+    ],
+  )
+  await own.query('COMMIT')
+  for (const client of [own, other]) client.release()
+  const stored = await storage.get(['a', 'b', 'c'].map(ref))
+  assert.deepEqual(
+    stored.map((record) => record!.token),
+    ['token of a', 'other', 'token of c'],
+  )
+  await close()
+})
+
+test('an add in a transaction wakes listeners after its commit, and none after a rollback', async () => {
+  const { storage, close } = await open()
+  await storage.add([job('first')])
+  let wakes = 0
+  const stop = await storage.listen([{ kind: 'wake', type: 'mail' }], () => wakes++)
+  await storage.transaction(async (tx) => {
+    await storage.add([job('a')], tx)
+    assert.equal(wakes, 0)
+  })
+  assert.equal(wakes, 1)
+  const boom = new Error('boom')
+  const rolledBack = storage.transaction(async (tx) => {
+    await storage.add([job('b')], tx)
+    throw boom
+  })
+  await assert.rejects(rolledBack, boom)
+  assert.equal(wakes, 1)
+  assert.deepEqual(await storage.get([ref('b')]), [undefined])
+  await stop()
+  await close()
+})
+
+test('a continuation whose id another job has is a conflict, and the transaction goes on', async () => {
+  const { storage, claim, close } = await open()
+  await storage.add([job('a')])
+  const { type, id, worker, attempt } = await claim()
+  const next = (name: string): Outcome => {
+    return { type, id, worker, attempt, kind: 'continued', next: job(name, { token: 'next' }), add: [] }
+  }
+  await storage.add([job('taken')])
+  await storage.transaction(async (tx) => {
+    await storage.get([ref('a')], { lock: true, tx })
+    assert.equal((await storage.settle([next('taken')], tx))[0]!.verdict, 'conflict')
+    assert.equal((await storage.settle([next('b')], tx))[0]!.verdict, 'settled')
+  })
+  assert.deepEqual(
+    (await storage.get(['a', 'taken', 'b'].map(ref))).map((record) => [record!.state, record!.token]),
+    [
+      ['completed', 'token of a'],
+      ['queued', 'token of taken'],
+      ['queued', 'next'],
+    ],
+  )
   await close()
 })

@@ -36,3 +36,59 @@ test('[F31] of more than 100,000 jobs the newest ends are read, and the list is 
   const oldest = await storage.list({ ...query, order: 'asc' })
   assert.deepEqual(oldest, { items: [], truncated: true })
 })
+
+test('a page of the newest 1,000 waiting chains takes as many commands among 40,000 as among 10,000', async (t) => {
+  const { storage, commandsOf, setTime } = await openStorage(t, { manualTime: true })
+  const counts = []
+  let at = 1_767_225_600_000
+  for (const size of [10_000, 30_000]) {
+    for (let left = size; left > 0; left -= 1_000) {
+      await setTime(at++)
+      await storage.add(Array.from({ length: 1_000 }, (_, n) => job(`${left - n} of ${size}`)))
+    }
+    const query = { of: 'chains', types: ['mail'], limit: 1_000, parts: ['payload'] } as const
+    const commands = await commandsOf(async () => {
+      const { items } = await storage.list(query)
+      assert.ok(items.length === 1_000 && items.every(({ createdAt }) => createdAt === at - 1))
+    })
+    counts.push(commands.length)
+    // Each record is read once.
+    assert.equal(commands.filter((command) => /^"GET" "[^"]*:job:/.test(command)).length, 1_001)
+  }
+  assert.equal(counts[1], counts[0])
+})
+
+for (const order of ['asc', 'desc'] as const) {
+  test(`${order}: jobs are listed by their creation, once each, whatever the order of their sets`, async (t) => {
+    const { storage, setTime } = await openStorage(t, { manualTime: true })
+    const start = 1_767_225_600_000
+    const ids: string[] = []
+    // More than one call reads. Old jobs are due late, continuations are no chains.
+    for (let round = 0; round < 25; round++) {
+      await setTime(start + round)
+      const jobs = Array.from({ length: 250 }, (_, n) => {
+        const id = `${round}/${n}`
+        return job(id, n % 3 === 0 ? { delayMs: 1_000 * (100 - round) } : n % 50 === 1 ? { priority: 1 } : {}, hour)
+      })
+      ids.push(...jobs.map(({ id }) => id))
+      await storage.add(jobs)
+      const next = job(`next of ${round}`, {}, hour)
+      const [first, second] = await claim(storage, 2)
+      const { type, id, worker, attempt } = first!
+      await storage.settle([{ type, id, worker, attempt, kind: 'continued', next, add: [] }, ended(second!, 'failed')])
+    }
+    const seen: { readonly id: string; readonly createdAt: number }[] = []
+    for (let cursor: string | undefined; ;) {
+      const page = await storage.list({ of: 'chains', order, limit: 600, ...(cursor !== undefined && { cursor }) })
+      seen.push(...page.items)
+      cursor = page.nextCursor
+      if (cursor === undefined) break
+    }
+    assert.deepEqual(seen.map(({ id }) => id).toSorted(), ids.toSorted())
+    const instants = seen.map(({ createdAt }) => createdAt)
+    assert.deepEqual(
+      instants,
+      instants.toSorted((a, b) => (order === 'asc' ? a - b : b - a)),
+    )
+  })
+}

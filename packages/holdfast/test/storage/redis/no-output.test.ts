@@ -5,10 +5,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { programOf } from '../../../../../scripts/test-programs.ts'
 import { libraries } from './connection-fixture.ts'
 
-const child = fileURLToPath(new URL('no-output-child.ts', import.meta.url))
+const child = programOf(new URL('no-output-child.ts', import.meta.url))
 
 for (const { name } of libraries) {
   for (const way of ['made', 'given']) {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { programOf } from '../../../../../scripts/test-programs.ts'
 import type { ClaimedJob, NewJob, Outcome, Retention } from 'holdfast/storage'
 import { SqliteStorage, type SqliteStorageOptions } from 'holdfast/sqlite'
 import { defaultType } from '../../../src/storage/stored-type.ts'
@@ -53,7 +53,7 @@ export function bench(t: TestContext): Bench {
   }
 }
 
-const script = fileURLToPath(new URL('./process.ts', import.meta.url))
+const script = programOf(new URL('./process.ts', import.meta.url))
 
 /** Another process. It prints what it does as lines of JSON, and reads its commands as lines. */
 export class Child {

@@ -1,29 +1,38 @@
 // The fast path of add: new jobs without blockers, deduplication keys, groups, deadlines and search fields, so that only their ids
-// decide, and one table is written. One statement, committed by itself. It writes nothing if one of the ids exists, or is inserted meanwhile: then the rules decide. If all ids exist,
-// as in a repeated call, the statement has read their records, and no other is needed.
+// decide, and one table is written. One statement, committed by itself or with the transaction that it joins. It writes nothing if one of
+// the ids exists, or is inserted meanwhile: then the rules decide. If all ids exist, as in a repeated call, the statement has read
+// their records, and no other is needed.
+//
+// In a transaction that it joins, the statement may have written some of the jobs if another transaction inserted an id meanwhile.
+// The rules know these jobs by their token, as those of a repeated call.
 
 import { retentionCode } from '../../retention.ts'
 import { add } from '../../rules/add.ts'
 import { stateCodes } from '../../rules/job/codes.ts'
 import type { AddVerdict, NewJob } from '../../storage.ts'
-import type { Connection, Row, Statement, Value } from '../connection/database.ts'
+import type { Row, Statement, Value } from '../connection/database.ts'
 import { sqlStateOf } from '../connection/errors.ts'
 import { LoadedRows, rowsMissing } from '../rules/loaded-rows.ts'
 import { PostgresMove } from '../rules/move.ts'
 import type { TypeRegistry } from '../rules/type-registry.ts'
 import { WorkingSet } from '../rules/working-set.ts'
 import { cell, jobCells, kindCodes, readyCodes } from '../sql/job-columns.ts'
-import { columns, param, type Sql } from '../sql/statement.ts'
+import { columns, param, settingLockTimeout, type Sql } from '../sql/statement.ts'
 import { arrayOf, encodeBytes, encodeText } from '../sql/text.ts'
 import { isWatched } from '../sql/watch-statements.ts'
 import type { AfterCommit } from './after-commit.ts'
 
-export function fastAddStatement({ at, now, statement, nextValue }: Sql): Statement {
+/**
+ * @param isJoined for a transaction that goes on. An id that is inserted meanwhile must not end it: that job is left out. $13: lock timeout
+ *   of the transaction in ms, or NULL: as it is
+ */
+export function fastAddStatement({ at, now, statement, nextValue }: Sql, isJoined: boolean): Statement {
+  const types = param(1, 'integer[]')
   return statement(
-    'fast_add',
+    isJoined ? 'joined_add' : 'fast_add',
     `WITH clock AS MATERIALIZED (SELECT ${now} AS now),
      given AS MATERIALIZED (
-       SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}, ${param(3, 'text[]')},
+       SELECT * FROM unnest(${isJoined ? settingLockTimeout(13, types) : types}, ${param(2, 'text[]')}, ${param(3, 'text[]')},
          ${param(4, 'smallint[]')}, ${param(5, 'double precision[]')}, ${param(6, 'double precision[]')},
          ${param(7, 'double precision[]')}, ${param(8, 'double precision[]')}, ${param(9, 'text[]')},
          ${param(10, 'bytea[]')}) AS g (tid, id, token, priority, max_attempts, keep_ms, at, delay_ms, more, payload)),
@@ -40,7 +49,7 @@ export function fastAddStatement({ at, now, statement, nextValue }: Sql): Statem
            CASE WHEN delay_ms IS NOT NULL THEN now + delay_ms ELSE greatest(at, now) END AS run_at
          FROM clock, given AS g OFFSET 0) AS n
        WHERE NOT EXISTS (SELECT 1 FROM existing) AND NOT ${isWatched(at, 'SELECT tid FROM given')}
-       RETURNING 1)
+       ${isJoined ? 'ON CONFLICT DO NOTHING' : ''} RETURNING 1)
      SELECT ${columns(
        'clock.now',
        'n.count',
@@ -68,31 +77,32 @@ export const isFastAdd = (jobs: readonly NewJob[]): boolean =>
   )
 
 interface FastAddOptions {
-  readonly database: Pick<Connection, 'query'>
-  readonly statements: { readonly fastAdd: Statement }
   readonly types: TypeRegistry
+  /** @param values as the statement has them. Undefined: another transaction inserts one of the ids */
+  readonly query: (values: Value[]) => Promise<Row[] | undefined>
 }
 
-/** Undefined: nothing was written, and the rules must decide. */
+/** Undefined: the rules must decide. */
 export async function fastAdd(
-  { database, statements, types }: FastAddOptions,
+  { types, query }: FastAddOptions,
   jobs: readonly NewJob[],
   afterCommit: AfterCommit,
 ): Promise<AddVerdict[] | undefined> {
   const wakes = [...new Set(jobs.map(({ type }) => type))].map((type) => ({ kind: 'wake' as const, type }))
   const firsts = firstOfEachId(jobs)
-  const values = [...cellsOf(types, firsts), afterCommit.channel, afterCommit.hint(wakes)]
-  const rows = await retryAfterDuplicate(() => database.query(statements.fastAdd, values))
+  const rows = await query([...cellsOf(types, firsts), afterCommit.channel, afterCommit.hint(wakes)])
   if (!rows) return undefined
   const now = Number(rows[0]![0])
-  if (rows[0]![1] === '0') return rows.length < firsts.length ? undefined : existingVerdicts(types, jobs, rows, now)
+  const written = Number(rows[0]![1])
+  if (written === 0) return rows.length < firsts.length ? undefined : existingVerdicts(types, jobs, rows, now)
+  for (const signal of wakes) afterCommit.add(signal)
+  if (written < firsts.length) return undefined
   const verdicts = firsts.map((job): AddVerdict => {
     const { type, id, token } = job
     const state = isDue(job, now) ? 'queued' : 'scheduled'
     afterCommit.event(type, { event: state, id, attempt: 0, at: now })
     return { verdict: 'added', job: { type, id, token, state, createdAt: now } }
   })
-  for (const signal of wakes) afterCommit.signal(signal)
   return firsts === jobs ? verdicts : withDuplicates(jobs, firsts, verdicts)
 }
 
@@ -128,7 +138,7 @@ function withDuplicates(
 const uniqueViolation = '23505'
 
 /** An id that another transaction inserts meanwhile exists in the second attempt; a repeat of this very call, for example. */
-async function retryAfterDuplicate(run: () => Promise<Row[]>): Promise<Row[] | undefined> {
+export async function retryAfterDuplicate(run: () => Promise<Row[]>): Promise<Row[] | undefined> {
   for (let attempts = 0; attempts < 2; attempts++) {
     try {
       return await run()

@@ -8,12 +8,14 @@ import { encodeHints } from '../connection/hints.ts'
 export class AfterCommit {
   /** Channel of the hints. */
   readonly channel: string
-  /** Id of this storage, which ignores its own hints. */
-  readonly #instance: string
+  /** Id of the storage that ignores the hints, if there is one. */
+  readonly #instance: string | undefined
   readonly #listenersOf: (type: string) => Listeners
+  #signals: Signal[] | undefined
   #events: Map<string, JobEvent[]> | undefined
 
-  constructor(channel: string, instance: string, listenersOf: (type: string) => Listeners) {
+  /** @param instance undefined: this process does not see the commit, and must act on the hint as all others do */
+  constructor(channel: string, instance: string | undefined, listenersOf: (type: string) => Listeners) {
     this.channel = channel
     this.#instance = instance
     this.#listenersOf = listenersOf
@@ -29,6 +31,11 @@ export class AfterCommit {
     notify(this.#listenersOf(signal.type), signal)
   }
 
+  /** Collects a signal for send(). */
+  add(signal: Signal): void {
+    ;(this.#signals ??= []).push(signal)
+  }
+
   hasEventListeners(type: string): boolean {
     return this.#listenersOf(type).events.size > 0
   }
@@ -42,8 +49,9 @@ export class AfterCommit {
     else this.#events.set(type, [event])
   }
 
-  /** Sends the collected events, in the order in which they happened. */
+  /** Sends the collected signals, then the events, in the order in which they happened. Call it after the commit. */
   send(): void {
+    for (const signal of this.#signals ?? []) this.signal(signal)
     for (const [type, events] of this.#events ?? []) this.signal({ kind: 'events', type, events })
   }
 }

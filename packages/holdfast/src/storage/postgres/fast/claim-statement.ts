@@ -1,6 +1,7 @@
 // The statement of claim's and settle's fast path. There are sixteen variants: each part costs something even where it does nothing,
 // so a statement contains only the parts that a call needs.
 
+import { aheadMark } from '../../rules/job/ahead.ts'
 import { stateCodes } from '../../rules/job/codes.ts'
 import type { Statement } from '../connection/database.ts'
 import { hasTurn } from '../sql/flow-statements.ts'
@@ -92,9 +93,14 @@ const isErasable = `${isLeased} AND j.kind = ${kindCodes.alone}`
 const isOverdue = `j.attempt = 0 AND j.more LIKE '%"deadlineAt":%'
                AND substring(j.more FROM '"deadlineAt":([0-9.e+]+)')::double precision <= (SELECT now FROM clock)`
 
+/** The call claims ahead, and the job may need a free slot (rules/job/ahead.ts). */
+const mayNeedSlot = `(j.attempts LIKE '%${aheadMark}"%"stalled"%' OR (j.attempt = 0 AND j.more LIKE '%"deadlineAt":%'))
+               AND ${param(12, 'text')} LIKE '%${aheadMark}'`
+
 /** A job that only the rules can claim or end. Jobs that are alone need no look at `more`. */
-const isHeldBack = `j.kind <> ${kindCodes.alone} AND (
-               (j.kind = ${kindCodes.linked} AND (j.grp IS NOT NULL OR j.more LIKE '%"blockers":%')) OR (${isOverdue}))`
+const isHeldBack = `(j.kind <> ${kindCodes.alone} AND (
+               (j.kind = ${kindCodes.linked} AND (j.grp IS NOT NULL OR j.more LIKE '%"blockers":%')) OR (${isOverdue})))
+               OR (${mayNeedSlot})`
 
 /**
  * `due` are locked jobs that could be claimed, `chosen` those that will be. `plain` decides whether anything is written: no due job

@@ -89,9 +89,14 @@ export class ScanCursor {
     // Not isBefore(position, last): a released job returns to the very position of the cursor.
     if (last && !isBefore(last, position)) this.#positions.delete(nameOf(position))
   }
+
+  /** Call it when a job became claimable at a position that is not known. */
+  forget(tid: number, priority: number): void {
+    this.#positions.delete(nameOf({ tid, priority }))
+  }
 }
 
-const nameOf = ({ tid, priority }: ScanPosition): string => `${tid}/${priority}`
+const nameOf = ({ tid, priority }: Pick<ScanPosition, 'tid' | 'priority'>): string => `${tid}/${priority}`
 
 const isBefore = (a: ScanPosition, b: ScanPosition): boolean =>
   a.runAt === b.runAt ? a.order < b.order : a.runAt < b.runAt

@@ -20,9 +20,6 @@ import type { PostgresType } from './type-registry.ts'
 
 export type JobRow = readonly (string | null)[]
 
-/** Numbers from here on are provisional: write.ts replaces each by one of the sequence. */
-export const firstProvisional = 2 ** 52
-
 export type PostgresJob = RowJob<PostgresType>
 
 export function readJob(rows: Rows<PostgresType>, type: PostgresType, row: JobRow): PostgresJob {

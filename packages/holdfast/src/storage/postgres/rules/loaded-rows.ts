@@ -86,9 +86,19 @@ export class LoadedRows {
 
   keepJob(row: JobRow, isLocked: boolean): void {
     const seq = Number(row[cell.seq])
+    const name = nameOf(Number(row[cell.tid]), row[cell.id]!)
     const job = { row, isLocked }
+    // Lists that were read before the lock of what guards them may have changed.
+    if (isLocked && !this.jobs.get(seq)?.isLocked) {
+      this.chains.delete(seq)
+      this.dependents.delete(name)
+    }
     this.jobs.set(seq, job)
-    this.jobsByName.set(nameOf(Number(row[cell.tid]), row[cell.id]!), job)
+    this.jobsByName.set(name, job)
+  }
+
+  *locked(): Iterable<LoadedJob> {
+    for (const job of this.jobs.values()) if (job?.isLocked) yield job
   }
 
   /** Call it before more is locked: rows that were read without a lock may have changed by the time the lock is granted. */

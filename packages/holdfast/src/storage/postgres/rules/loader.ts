@@ -8,7 +8,7 @@ import { stateCodes } from '../../rules/job/codes.ts'
 import type { Connection, Row } from '../connection/database.ts'
 import { cell } from '../sql/job-columns.ts'
 import type { Statements } from '../sql/statements.ts'
-import { arrayOf, encodeText } from '../sql/text.ts'
+import { arrayOf, encodeText, numbersOf } from '../sql/text.ts'
 import { groupStateOf } from './group.ts'
 import type { JobRow } from './job.ts'
 import { conflict, type LoadedRows, type LockedRows } from './loaded-rows.ts'
@@ -60,8 +60,13 @@ export class Loader {
    */
   reuse({ now, at }: LockedRows, monotonic: number): boolean {
     const { wanted, jobs, jobsByName } = this.loaded
-    for (const name of wanted.jobs.keys()) if (!jobsByName.get(name)?.isLocked) return false
+    for (const name of wanted.jobs.keys()) {
+      // The insert verifies that a new job is absent.
+      if (wanted.adding.has(name)) jobsByName.set(name, null)
+      else if (!jobsByName.get(name)?.isLocked) return false
+    }
     wanted.jobs.clear()
+    wanted.adding.clear()
     for (const job of jobs.values()) if (job) this.wantNeighbours(job.row)
     if (!wanted.isEmpty) return false
     this.now = now + Math.floor(monotonic - at)
@@ -130,8 +135,8 @@ export class Loader {
       const watched = isLocked ? row.pop() : null
       if (Number.isNaN(this.now)) {
         this.now = Number(now)
-        if (watched) this.loaded.watched = numbersOf(watched)
-        if (ruled) this.loaded.ruled = numbersOf(ruled)
+        if (watched) this.loaded.watched = new Set(numbersOf(watched))
+        if (ruled) this.loaded.ruled = new Set(numbersOf(ruled))
       }
       if (row[cell.seq] === null) continue
       const isWide = row.pop() === 'true'
@@ -262,9 +267,6 @@ export class Loader {
 
 const limitsOf = (wanted: ReadonlyMap<number, number>): TypeLimit[] =>
   [...wanted].map(([tid, limit]) => ({ tid, limit }))
-
-/** From an array literal. */
-const numbersOf = (text: string): Set<number> => new Set(text.slice(1, -1).split(',').map(Number))
 
 /** From rows of tid, key and seq. */
 function seqsByName(rows: readonly Row[]): Map<string, number[]> {

@@ -7,9 +7,9 @@ import type * as Moves from '../../rules/move.ts'
 import { newRowJob } from '../../rows/new-job.ts'
 import { isTerminal } from '../../rules/job/states.ts'
 import { Signals } from '../../rules/signals.ts'
-import { readyCodes } from '../sql/job-columns.ts'
+import { firstProvisional, readyCodes } from '../sql/job-columns.ts'
 import type { PostgresGroup } from './group.ts'
-import { firstProvisional, type PostgresJob } from './job.ts'
+import type { PostgresJob } from './job.ts'
 import type { PostgresType } from './type-registry.ts'
 import { WaitingJobs } from './waiting-jobs.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -56,6 +56,10 @@ export class PostgresMove implements Moves.Move {
     return this.set.stored(ref)
   }
 
+  loadTogether(refs: readonly JobRef[], part: 'dependents' | 'all'): void {
+    this.set.lockTogether(refs, part)
+  }
+
   create(fields: NewJob, runAt: number, after: PostgresJob | undefined, origin: PostgresJob | undefined): PostgresJob {
     const type = this.set.typeOf(fields.type)!
     const at = { accepted: this.takeNumber(), now: this.now, runAt }
@@ -95,6 +99,8 @@ export class PostgresMove implements Moves.Move {
 
   place(job: PostgresJob, place: Moves.Place): void {
     this.touch(job)
+    // It is claimed. A lease that is extended was there before.
+    if (place === 'leases' && !job.leased) this.set.readBlockers(job)
     job.ready = place === 'ready' ? readyCodes.ready : place === 'aside' ? readyCodes.aside : undefined
     job.leased = place === 'leases'
     job.sweepable = place === 'ended'

@@ -30,8 +30,11 @@ export interface RuleCall<T> {
   readonly locksOnWrite?: boolean
   /** The next call in the transaction is likely to need the same rows, and no others. @default false */
   readonly keepsLocked?: boolean
-  /** It inserts no row that another transaction could insert as well, so it cannot conflict. @default false */
-  readonly insertsNothing?: boolean
+  /**
+   * It inserts one job, and no other row that another transaction could insert as well, or none: a conflict leaves nothing written.
+   * @default false
+   */
+  readonly insertsOneAtMost?: boolean
 }
 
 /** A transaction that the user has open. */
@@ -45,6 +48,8 @@ export interface JoinedTransaction {
 export interface OwnTransaction {
   /** Its listeners are notified after the commit. */
   moved(move: PostgresMove): void
+  /** The statements of the call have set the lock timeout. */
+  afterCommit(effect: () => void): void
   keepLocked(locked: LockedRows): void
   /** What the previous call has locked. Any other call in between makes it stale. */
   takeLocked(): LockedRows | undefined
@@ -104,7 +109,7 @@ export class RuleRunner {
   async #runJoined<T>({ connection, own }: JoinedTransaction, call: RuleCall<T>, holders: Holders): Promise<T> {
     const locked = own?.takeLocked()
     // An error ends a transaction of our own anyway: without a savepoint, two round trips are saved.
-    if (own && call.insertsNothing) {
+    if (own && call.insertsOneAtMost) {
       const { answer, move, loaded } = await this.#attempt(connection, call, holders, true, locked)
       own.moved(move)
       if (call.keepsLocked) own.keepLocked({ loaded, now: move.now, at: this.#options.clock.monotonic() })

@@ -1,6 +1,7 @@
 // The dependents of the chains of one run of the rules.
 
 import type * as Moves from '../../rules/move.ts'
+import { cell } from '../sql/job-columns.ts'
 import { encodeText } from '../sql/text.ts'
 import { DependentSet } from './dependent-set.ts'
 import type { PostgresJob } from './job.ts'
@@ -24,7 +25,8 @@ export class WorkingDependents {
   of(chain: PostgresJob): Moves.Dependents {
     const key = encodeText(chain.id)
     const name = nameOf(chain.type.tid, key)
-    const dependents = this.#setOf(chain, name, key)
+    // Read when it is needed: their number is known without them.
+    const dependents = (): DependentSet => this.#setOf(chain, name, key)
     const change = (by: number, isChanged: boolean): boolean => {
       if (!isChanged) return false
       chain.dependentCount += by
@@ -35,13 +37,13 @@ export class WorkingDependents {
       get size() {
         return chain.dependentCount
       },
-      [Symbol.iterator]: () => this.#set.jobsOf(dependents.inOrder()).values(),
+      [Symbol.iterator]: () => this.#set.lockedJobsOf(dependents().inOrder()).values(),
       add: (job) => {
         // The dependents of an erased chain do not wait for a new chain of the same name.
-        if (this.#orphaned.delete(name)) dependents.present.clear()
-        return change(1, dependents.add(job.accepted))
+        if (this.#orphaned.delete(name)) dependents().present.clear()
+        return change(1, dependents().add(job.accepted))
       },
-      delete: (job) => change(-1, dependents.present.delete(job.accepted)),
+      delete: (job) => change(-1, dependents().present.delete(job.accepted)),
     }
   }
 
@@ -53,6 +55,7 @@ export class WorkingDependents {
     // The count of a locked row is right: with 0 there is nothing to read.
     const seqs = chain.dependentCount === 0 || isSnapshot ? [] : loaded.dependents.get(name)
     if (!seqs) {
+      this.#wantAll()
       loaded.wanted.dependents.set(name, { tid, key })
       this.#set.miss()
     }
@@ -61,10 +64,21 @@ export class WorkingDependents {
     return dependents
   }
 
+  /** A call that changes the dependents of one chain changes those of the others too: all that miss are requested at once. */
+  #wantAll(): void {
+    const { wanted, dependents } = this.#set.loaded
+    for (const { row } of this.#set.loaded.locked()) {
+      if (row[cell.dependents] === null) continue
+      const [tid, key] = [Number(row[cell.tid]), row[cell.id]!]
+      const name = nameOf(tid, key)
+      if (!dependents.has(name)) wanted.dependents.set(name, { tid, key })
+    }
+  }
+
   /** The chain of this name is erased. */
   orphan(chain: PostgresJob, name: string): void {
     if (chain.dependentCount === 0) return
-    this.of(chain)
+    this.#setOf(chain, name, encodeText(chain.id))
     this.#orphaned.add(name)
   }
 

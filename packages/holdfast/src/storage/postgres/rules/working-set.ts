@@ -3,14 +3,15 @@
 
 import type * as Moves from '../../rules/move.ts'
 import type { Rows, StoredReport } from '../../rows/job.ts'
+import { refsOf } from '../../rules/move.ts'
 import type { JobRef } from '../../storage.ts'
-import { cell, kindCodes } from '../sql/job-columns.ts'
+import { cell, firstProvisional, kindCodes, readyCodes } from '../sql/job-columns.ts'
 import { encodeText } from '../sql/text.ts'
 import type { PostgresGroup } from './group.ts'
-import { firstProvisional, type JobRow, type PostgresJob, readJob } from './job.ts'
+import { type JobRow, type PostgresJob, readJob } from './job.ts'
 import { type LoadedRows, rowsMissing } from './loaded-rows.ts'
 import type { NewReport } from './report.ts'
-import { nameOf } from './row-name.ts'
+import { nameOf, type RowName } from './row-name.ts'
 import { PostgresType, type TypeRegistry } from './type-registry.ts'
 import { WorkingDependents } from './working-dependents.ts'
 import { WorkingFlows } from './working-flows.ts'
@@ -84,6 +85,44 @@ export class WorkingSet implements Rows<PostgresType> {
     return this.miss()
   }
 
+  /** Requests the locks of all these jobs at once, where stored() and touch() would request one at a time. */
+  lockTogether(refs: readonly JobRef[], part: 'dependents' | 'all'): void {
+    const { wanted } = this.loaded
+    if (this.#request(refs, part === 'all' ? wanted.jobs : wanted.alone, true)) this.miss()
+  }
+
+  /** Requests the blockers of a job that is claimed, and of all others that this call may claim: a claim returns their results. */
+  readBlockers({ blockers }: PostgresJob): void {
+    if (!blockers || !this.#request(refsOf(blockers), this.loaded.wanted.jobs, false)) return
+    for (const job of this.jobsAtHand()) {
+      if (job.blockers && job.ready === readyCodes.ready) {
+        this.#request(refsOf(job.blockers), this.loaded.wanted.jobs, false)
+      }
+    }
+    this.miss()
+  }
+
+  /** Adds the jobs that are not loaded, or not locked, to the list. @returns whether there are any */
+  #request(refs: readonly JobRef[], list: Map<string, RowName>, locks: boolean): boolean {
+    const { wanted, types, jobsByName } = this.loaded
+    let isMissing = false
+    for (const { type, id } of refs) {
+      const tid = this.#types.tidOf(type)
+      if (tid === undefined) {
+        if (types.has(type)) continue
+        wanted.types.add(type)
+      } else {
+        const key = encodeText(id)
+        const name = nameOf(tid, key)
+        const job = this.#byName.get(name) ?? jobsByName.get(name)
+        if (job === null || (job && (job.isLocked || !locks))) continue
+        list.set(name, { tid, key })
+      }
+      isMissing = true
+    }
+    return isMissing
+  }
+
   jobOf(seq: number): PostgresJob | undefined {
     const known = this.#jobs.get(seq)
     if (known) return known.isErased ? undefined : known
@@ -108,6 +147,17 @@ export class WorkingSet implements Rows<PostgresType> {
       }
     }
     return isMissing ? this.miss() : found
+  }
+
+  /** jobsOf() for jobs that the rules are about to change: touch() would request one lock at a time. */
+  lockedJobsOf(seqs: Iterable<number>): PostgresJob[] {
+    const jobs = this.jobsOf(seqs)
+    const unlocked = jobs.filter(({ isLocked }) => !isLocked)
+    for (const { type, id } of unlocked) {
+      const key = encodeText(id)
+      this.loaded.wanted.locks.set(nameOf(type.tid, key), { tid: type.tid, key })
+    }
+    return unlocked.length > 0 ? this.miss() : jobs
   }
 
   #jobOfRow(row: JobRow, isLocked: boolean): PostgresJob {
@@ -174,15 +224,26 @@ export class WorkingSet implements Rows<PostgresType> {
     if (chain.tailSeq === undefined) return [chain]
     const seqs = new Set<number>()
     if (!chain.isNew) {
-      const loaded = this.loaded.chains.get(chain.accepted)
-      if (!loaded) {
-        this.loaded.wanted.chains.add(chain.accepted)
-        this.miss()
-      }
-      for (const seq of loaded!) seqs.add(seq)
+      for (const seq of this.#seqsOfChain(chain)) seqs.add(seq)
     }
     for (const job of this.jobsAtHand()) if (job.chainSeq === chain.accepted) seqs.add(job.accepted)
     return [chain, ...this.jobsOf([...seqs].toSorted((a, b) => a - b))]
+  }
+
+  /** Of the jobs behind its first. What one chain of the call needs, the others need too: all that miss are requested at once. */
+  #seqsOfChain(chain: PostgresJob): readonly number[] {
+    const { chains, jobs, wanted } = this.loaded
+    const seqs = chains.get(chain.accepted)
+    if (!seqs) {
+      for (const { row } of this.loaded.locked()) if (row[cell.tail] !== null) wanted.chains.add(Number(row[cell.seq]))
+      wanted.chains.add(chain.accepted)
+      this.miss()
+    }
+    if (seqs!.some((seq) => !jobs.has(seq))) {
+      for (const list of chains.values()) for (const seq of list) if (!jobs.has(seq)) wanted.seqs.add(seq)
+      this.miss()
+    }
+    return seqs!
   }
 
   // ── lists ──────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -1,16 +1,20 @@
 // Writes what a run of the rules has changed, by one statement for each kind of change. Rows that were absent are inserted first:
-// if another transaction has inserted one meanwhile, nothing else is written yet, and the call starts over.
+// if another transaction has inserted one meanwhile, nothing else is written yet, and the call starts over. The first of them are
+// the jobs: if a call inserts one job and no other row, a conflict leaves nothing written.
 
 import type { Connection, Statement, Value } from '../connection/database.ts'
+import { firstProvisional } from '../sql/job-columns.ts'
 import { encodeSearchValue } from '../sql/search-value.ts'
 import type { Statements } from '../sql/statements.ts'
-import { arrayOf, encodeBytes, encodeText } from '../sql/text.ts'
+import { arrayOf, encodeBytes, encodeText, numbersOf } from '../sql/text.ts'
 import { groupCells } from './group.ts'
-import { changingCells, firstProvisional, fixedCells, type PostgresJob } from './job.ts'
+import { changingCells, type FinalNumber, fixedCells, type PostgresJob } from './job.ts'
 import { conflict } from './loaded-rows.ts'
 import type { PostgresMove } from './move.ts'
 import { reportParams } from './report.ts'
+import { nameOf } from './row-name.ts'
 import type { ChangedKey } from './working-keys.ts'
+import type { WorkingSet } from './working-set.ts'
 
 /** @param hint channel and message, to be sent along @returns whether it was sent */
 export async function write(
@@ -21,7 +25,6 @@ export async function write(
 ): Promise<boolean> {
   const { set, now } = move
   set.dependents.end()
-  const final = await takeNumbers(connection, statements, set.numbersTaken)
   const run = async (statement: Statement, rows: readonly Value[][]): Promise<void> => {
     if (rows.length > 0) await connection.query(statement, transposed(rows))
   }
@@ -31,18 +34,23 @@ export async function write(
 
   const jobs = [...set.dirty]
   const isKept = (job: PostgresJob): boolean => !job.isErased && !isExpired(job, now)
-  // Deletes come first: a new job may have the name of an erased one.
   const erased = jobs.filter((job) => !job.isNew && !isKept(job))
-  await run(statements.eraseJobs, erased.map(nameCells))
-  await run(
-    statements.eraseIndexed,
-    erased.filter((job) => set.indexed.has(job)).map(({ accepted }) => [accepted]),
-  )
+  const erase = async (): Promise<void> => {
+    await run(statements.eraseJobs, erased.map(nameCells))
+    await run(
+      statements.eraseIndexed,
+      erased.filter((job) => set.indexed.has(job)).map(({ accepted }) => [accepted]),
+    )
+  }
   const added = jobs.filter((job) => job.isNew && isKept(job))
-  await insert(
-    statements.addJobs,
-    added.map((job) => [...fixedCells(job, final), ...changingCells(job, final, set.indexed.has(job))]),
-  )
+  const changed = jobs.filter((job) => !job.isNew && isKept(job))
+  const isReplacing = isAnyReplaced(erased, added)
+  if (isReplacing) await erase()
+  const final =
+    added.length > 0
+      ? await addJobs(connection, statements, set, added, changed.length > 0 ? undefined : hint)
+      : await takeNumbers(connection, statements, set.numbersTaken)
+  if (!isReplacing) await erase()
   await run(
     statements.addDeadlines,
     added.flatMap((job) => deadlineCells(job, final)),
@@ -80,7 +88,6 @@ export async function write(
 
   await run(statements.changeFlows, set.flows.cells(now, final))
 
-  const changed = jobs.filter((job) => !job.isNew && isKept(job))
   if (changed.length > 0) {
     const rows = changed.map((job) => changeCells(job, final, set.indexed.has(job)))
     await connection.query(statements.changeJobs, [...transposed(rows), ...(hint ?? [null, null])])
@@ -97,7 +104,32 @@ export async function write(
     dependents.flatMap((of) => of[list].map((seq) => [of.tid, of.key, final(seq)]))
   await run(statements.eraseDependents, pairs('deleted'))
   await run(statements.addDependents, pairs('added'))
-  return changed.length > 0
+  return changed.length + added.length > 0
+}
+
+/** Whether a new job has the name of an erased one, which must be deleted first then. */
+function isAnyReplaced(erased: readonly PostgresJob[], added: readonly PostgresJob[]): boolean {
+  if (erased.length === 0 || added.length === 0) return false
+  const names = new Set(erased.map(({ type, id }) => nameOf(type.tid, id)))
+  return added.some(({ type, id }) => names.has(nameOf(type.tid, id)))
+}
+
+/** The insert replaces provisional numbers. */
+const unchanged: FinalNumber = (number) => number
+
+/** Inserts new jobs, with numbers of the sequence for the provisional ones of this call. */
+async function addJobs(
+  connection: Connection,
+  statements: Statements,
+  { numbersTaken, indexed }: WorkingSet,
+  jobs: readonly PostgresJob[],
+  hint: readonly [channel: string, message: string] | undefined,
+): Promise<FinalNumber> {
+  const rows = jobs.map((job) => [...fixedCells(job, unchanged), ...changingCells(job, unchanged, indexed.has(job))])
+  const values = [...transposed(rows), numbersTaken, ...(hint ?? [null, null])]
+  const [answer] = await connection.query(statements.addJobs, values)
+  if (Number(answer![1]) < jobs.length) throw conflict
+  return finalNumbers(numbersOf(answer![0]!))
 }
 
 /** A record with a retention of 0 ms is deleted at its end, unless other rows refer to it. */
@@ -107,18 +139,18 @@ function isExpired(job: PostgresJob, now: number): boolean {
 }
 
 /**
- * Takes numbers from the sequence for the provisional ones of this call. Only now, when all rows are locked, so that the numbers
- * are in order.
+ * Takes numbers from the sequence for the provisional ones of a call that adds no jobs. Only now, when all rows are locked, so that the
+ * numbers are in order.
  */
-async function takeNumbers(
-  connection: Connection,
-  { numbers }: Statements,
-  count: number,
-): Promise<(number: number) => number> {
-  if (count === 0) return (number) => number
-  const taken = (await connection.query(numbers, [count])).map(([number]) => Number(number))
-  return (number) => (number < firstProvisional ? number : taken[number - firstProvisional]!)
+async function takeNumbers(connection: Connection, { numbers }: Statements, count: number): Promise<FinalNumber> {
+  if (count === 0) return unchanged
+  return finalNumbers((await connection.query(numbers, [count])).map(([number]) => Number(number)))
 }
+
+const finalNumbers =
+  (taken: readonly number[]): FinalNumber =>
+  (number) =>
+    number < firstProvisional ? number : taken[number - firstProvisional]!
 
 const nameCells = ({ type, id }: PostgresJob): Value[] => [type.tid, encodeText(id)]
 

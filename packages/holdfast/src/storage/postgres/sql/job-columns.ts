@@ -51,6 +51,12 @@ export const cell = Object.fromEntries(jobColumnNames.map((name, index) => [name
   Record<JobColumn, number>
 >
 
+/** Numbers from here on are provisional: the insert of new jobs replaces each by one of the sequence. */
+export const firstProvisional = 2 ** 52
+
+/** The columns that hold numbers of the sequence. */
+export const numberColumns: ReadonlySet<JobColumn> = new Set(['seq', 'ord', 'chain', 'tail'])
+
 /** The columns that change after the insert. */
 export const changingColumns = jobColumnNames.slice(cell.state)
 

@@ -1,15 +1,29 @@
 // Statements on jobs: lists of them, and what is written.
 
 import { stateCodes } from '../../rules/job/codes.ts'
-import { changingColumns, type JobColumn, jobCells, jobColumnNames, jobColumns, readyCodes } from './job-columns.ts'
+import {
+  changingColumns,
+  firstProvisional,
+  type JobColumn,
+  jobCells,
+  jobColumnNames,
+  jobColumns,
+  numberColumns,
+  readyCodes,
+} from './job-columns.ts'
 import { columns, fewRows, opaqueParam, param, type Sql } from './statement.ts'
 
 /** A parameter per column, each an array. @param from number of the first */
 const arrays = (from: number, names: readonly JobColumn[]): string =>
   names.map((name, index) => param(from + index, `${jobColumns[name]}[]`)).join(', ')
 
-const hintChannel = param(5 + changingColumns.length, 'text')
-const hint = param(6 + changingColumns.length, 'text')
+/** Sends the call's hint, if there is one: it saves a round trip. @param from number of the channel's parameter; the hint is the next */
+const sendHint = (from: number): string =>
+  `CASE WHEN ${param(from + 1, 'text')} IS NOT NULL THEN pg_notify(${param(from, 'text')}, ${param(from + 1, 'text')}) END`
+
+/** A number of the sequence for one that was provisional: they stand for the numbers that are taken, in order. */
+const finalNumber = (cell: string): string =>
+  `CASE WHEN ${cell} >= ${firstProvisional} THEN taken.numbers[${cell} - ${firstProvisional - 1}] ELSE ${cell} END`
 
 export const jobStatements = ({ at, statement, nextValue }: Sql) => ({
   /** The first due jobs that no other transaction has locked. $1: types; $2: limit of each; $3: now. */
@@ -68,12 +82,21 @@ export const jobStatements = ({ at, statement, nextValue }: Sql) => ({
        USING (SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}) ${fewRows}) AS w (tid, id)
        WHERE j.tid = w.tid AND j.id = w.id`,
   ),
+  /**
+   * Takes so many numbers as parameter 1 behind the columns says, and answers with them and how many jobs were inserted. Then channel
+   * and hint.
+   */
   addJobs: statement(
     'add_jobs',
-    `INSERT INTO ${at}jobs (${jobColumnNames.join(', ')}) SELECT * FROM unnest(${arrays(1, jobColumnNames)})
-       ON CONFLICT DO NOTHING RETURNING 1::text AS c0`,
+    `WITH taken AS MATERIALIZED (
+         SELECT array(SELECT ${nextValue('numbers')} FROM generate_series(1, ${opaqueParam(jobColumnNames.length + 1, 'integer')})) AS numbers),
+       added AS (
+         INSERT INTO ${at}jobs (${jobColumnNames.join(', ')})
+         SELECT ${jobColumnNames.map((name) => (numberColumns.has(name) ? finalNumber(`w.${name}`) : `w.${name}`)).join(', ')}
+         FROM taken CROSS JOIN unnest(${arrays(1, jobColumnNames)}) AS w (${jobColumnNames.join(', ')})
+         ON CONFLICT DO NOTHING RETURNING 1)
+       SELECT ${columns('taken.numbers', '(SELECT count(*) FROM added)', sendHint(jobColumnNames.length + 2))} FROM taken`,
   ),
-  /** With the call's hint, if there is one: it saves a round trip. */
   changeJobs: statement(
     'change_jobs',
     `WITH changed AS (
@@ -85,6 +108,6 @@ export const jobStatements = ({ at, statement, nextValue }: Sql) => ({
              ${param(4, 'bytea[]')}, ${arrays(5, changingColumns)}) ${fewRows}
          ) AS w (tid, id, has_payload, payload, ${changingColumns.join(', ')})
          WHERE j.tid = w.tid AND j.id = w.id)
-       SELECT ${columns(`CASE WHEN ${hint} IS NOT NULL THEN pg_notify(${hintChannel}, ${hint}) END`)}`,
+       SELECT ${columns(sendHint(5 + changingColumns.length))}`,
   ),
 })

@@ -4,15 +4,10 @@ import { stateCodes } from '../../rules/job/codes.ts'
 import { ruledTypes } from './flow-statements.ts'
 import { jobCells, kindCodes, requestedCells } from './job-columns.ts'
 import { reportCell } from './report-statements.ts'
-import { columns, param, type Sql } from './statement.ts'
+import { columns, param, settingLockTimeout, type Sql } from './statement.ts'
 import { watchedTypes } from './watch-statements.ts'
 
 const { linked } = kindCodes
-
-/** A list that, when it is read, sets the lock timeout of the transaction. @param number NULL: leave it as it is */
-const settingLockTimeout = (number: number, list: string): string =>
-  `(CASE WHEN set_config('lock_timeout', coalesce($${number}::text, current_setting('lock_timeout')), true) IS NOT NULL
-    THEN ${list} END)`
 
 /**
  * The common table expression `names`: every job to read.

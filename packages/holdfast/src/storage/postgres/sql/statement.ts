@@ -24,6 +24,11 @@ export const opaqueParam = (number: number, type: string): string => `(SELECT $$
  */
 export const listParam = (number: number, type: string): string => `(SELECT ($${number}::text)::${type})::${type}`
 
+/** A list that, when it is read, sets the lock timeout of the transaction. @param number NULL: leave it as it is */
+export const settingLockTimeout = (number: number, list: string): string =>
+  `(CASE WHEN set_config('lock_timeout', coalesce($${number}::text, current_setting('lock_timeout')), true) IS NOT NULL
+    THEN ${list} END)`
+
 /** Selected columns, as text, under the names c0, c1, … */
 export const columns = (...expressions: readonly string[]): string =>
   expressions.map((expression, index) => `(${expression})::text AS c${index}`).join(', ')

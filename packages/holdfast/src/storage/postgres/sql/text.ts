@@ -37,6 +37,9 @@ export function arrayOf(items: readonly Value[]): string {
   return text + '}'
 }
 
+/** From an array literal of numbers with at least one. */
+export const numbersOf = (literal: string): number[] => literal.slice(1, -1).split(',').map(Number)
+
 /** The input format of bytea. */
 export const encodeBytes = (bytes: Bytes | undefined): string | null =>
   bytes === undefined ? null : `\\x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`

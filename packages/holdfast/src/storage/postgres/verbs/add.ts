@@ -1,8 +1,10 @@
-// add: the fast path if only ids decide; otherwise, and in a user's transaction, the rules.
+// add: the fast path if only ids decide; otherwise the rules.
 
 import { add as addByRules } from '../../rules/add.ts'
 import type { AddVerdict, NewJob } from '../../storage.ts'
-import { fastAdd, isFastAdd } from '../fast/add.ts'
+import type { Row, Value } from '../connection/database.ts'
+import { AfterCommit } from '../fast/after-commit.ts'
+import { fastAdd, isFastAdd, retryAfterDuplicate } from '../fast/add.ts'
 import { wantNewJobs } from '../rules/load-request.ts'
 import type { JoinedTransaction } from '../rules/rule-runner.ts'
 import { type OpenStorage, runFast } from './open-storage.ts'
@@ -14,12 +16,37 @@ export async function add(
   joined: JoinedTransaction | undefined,
 ): Promise<AddVerdict[]> {
   await registerJobs(open, jobs, joined)
-  if (!joined && isFastAdd(jobs)) {
-    const verdicts = await runFast(open, (afterCommit) => fastAdd(open, jobs, afterCommit))
+  if (isFastAdd(jobs)) {
+    const verdicts = await (joined ? addJoined(open, jobs, joined) : addAlone(open, jobs))
     if (verdicts) return verdicts
   }
   return open.runner.run(
     { want: (loaded) => wantNewJobs(loaded, open.types, jobs), rules: (move) => addByRules(move, jobs) },
     joined,
   )
+}
+
+function addAlone(open: OpenStorage, jobs: readonly NewJob[]): Promise<AddVerdict[] | undefined> {
+  const { database, statements, types } = open
+  const query = (values: Value[]): Promise<Row[] | undefined> =>
+    retryAfterDuplicate(() => database.query(statements.fastAdd, values))
+  return runFast(open, (afterCommit) => fastAdd({ types, query }, jobs, afterCommit))
+}
+
+/** Without a savepoint: the statement fails only if the server does. */
+async function addJoined(
+  { database, statements, types, cursor, channel, instance, listenersOf }: OpenStorage,
+  jobs: readonly NewJob[],
+  { connection, own }: JoinedTransaction,
+): Promise<AddVerdict[] | undefined> {
+  const afterCommit = new AfterCommit(channel, own ? instance : undefined, listenersOf)
+  const lockTimeoutMs = own ? database.lockTimeoutMs : null
+  const query = (values: Value[]): Promise<Row[]> => connection.query(statements.joinedAdd, [...values, lockTimeoutMs])
+  const verdicts = await fastAdd({ types, query }, jobs, afterCommit)
+  own?.afterCommit(() => {
+    // Scans may have passed the places of these jobs before the commit.
+    for (const { type, priority = 0 } of jobs) cursor.forget(types.tidOf(type)!, priority)
+    afterCommit.send()
+  })
+  return verdicts
 }

@@ -5,13 +5,15 @@ import { tables } from '../schema.ts'
 import type { Sql } from '../sql/statement.ts'
 import type { OpenStorage } from './open-storage.ts'
 
-export const clearStatements = ({ at }: Sql): readonly Statement[] => [
-  ...tables.map((table) => ({ name: '', text: `DELETE FROM ${at}${table}` })),
-  { name: '', text: `UPDATE ${at}types SET paused_since = NULL, paused_by = NULL, flow = NULL, ruled = NULL` },
-]
+/** Several statements in one round trip. */
+export const clearStatement = ({ at }: Sql): Statement => ({
+  name: '',
+  text: [
+    ...tables.map((table) => `DELETE FROM ${at}${table}`),
+    `UPDATE ${at}types SET paused_since = NULL, paused_by = NULL, flow = NULL, ruled = NULL`,
+  ].join('; '),
+})
 
 export async function clear({ database, statements }: OpenStorage): Promise<void> {
-  await database.transaction(async (connection) => {
-    for (const statement of statements.clear) await connection.query(statement, [])
-  })
+  await database.transaction((transaction) => transaction.query(statements.clear, []))
 }

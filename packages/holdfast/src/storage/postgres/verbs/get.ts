@@ -37,7 +37,7 @@ export async function get(
     {
       want: (loaded) => wantAlone(loaded, types, refs),
       rules: (move) => getByRules(move, refs, parts),
-      insertsNothing: true,
+      insertsOneAtMost: true,
       keepsLocked: true,
     },
     joined,

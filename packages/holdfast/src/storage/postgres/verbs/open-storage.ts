@@ -15,7 +15,7 @@ import { RuleRunner } from '../rules/rule-runner.ts'
 import { TypeRegistry } from '../rules/type-registry.ts'
 import type { Sql } from '../sql/statement.ts'
 import { makeStatements } from '../sql/statements.ts'
-import { clearStatements } from './clear.ts'
+import { clearStatement } from './clear.ts'
 import { countStatements } from './count.ts'
 import { diagnoseStatements } from './diagnose.ts'
 import { extendStatement } from './extend.ts'
@@ -28,7 +28,8 @@ type VerbStatements = ReturnType<typeof makeVerbStatements>
 
 export const makeVerbStatements = (sql: Sql) => ({
   ...makeStatements(sql),
-  fastAdd: fastAddStatement(sql),
+  fastAdd: fastAddStatement(sql, false),
+  joinedAdd: fastAddStatement(sql, true),
   fastCancel: fastCancelStatement(sql),
   fastClaim: claimStatements(sql),
   extend: extendStatement(sql, false),
@@ -39,7 +40,7 @@ export const makeVerbStatements = (sql: Sql) => ({
   nextStart: nextStartStatement(sql),
   diagnose: diagnoseStatements(sql),
   ...sweepCountStatements(sql),
-  clear: clearStatements(sql),
+  clear: clearStatement(sql),
 })
 
 /** What outlives a connection. */

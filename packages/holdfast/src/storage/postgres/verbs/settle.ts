@@ -2,7 +2,7 @@
 
 import { outcomeJobs } from '../../check.ts'
 import { settle as settleByRules } from '../../rules/settle.ts'
-import type { Outcome, SettleVerdict } from '../../storage.ts'
+import type { NewJob, Outcome, SettleVerdict } from '../../storage.ts'
 import { fastClaim } from '../fast/claim.ts'
 import { plainOutcomes } from '../fast/outcomes.ts'
 import { wantOutcomes } from '../rules/load-request.ts'
@@ -24,11 +24,15 @@ export async function settle(
     {
       want: (loaded) => wantOutcomes(loaded, open.types, outcomes),
       rules: (move) => settleByRules(move, outcomes),
-      insertsNothing: outcomes.every((outcome) => outcomeJobs(outcome).length === 0),
+      insertsOneAtMost: isOneRow(outcomes.flatMap(outcomeJobs)),
     },
     joined,
   )
 }
+
+/** Whether the jobs are at most one row, without one of a key or a group. */
+const isOneRow = (jobs: readonly NewJob[]): boolean =>
+  jobs.length === 0 || (jobs.length === 1 && !jobs[0]!.group && !jobs[0]!.deduplication)
 
 /** A claim of nothing that carries the outcomes. */
 function settleFast(open: OpenStorage, outcomes: readonly Outcome[]): Promise<readonly SettleVerdict[] | undefined> {

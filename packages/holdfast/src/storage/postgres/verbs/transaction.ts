@@ -13,14 +13,16 @@ export type JoinableTransaction = PostgresTransaction | object
 export class PostgresTransaction {
   #transaction: OpenTransaction | undefined
   readonly #owner: object
-  readonly #moves: PostgresMove[] = []
+  readonly #effects: (() => void)[] = []
+  readonly #onMoved: (move: PostgresMove) => void
   #locked: LockedRows | undefined
   #limitsLocks = false
 
-  /** @internal @param opened one without a lock timeout yet @param owner the storage */
-  constructor(opened: OpenTransaction, owner: object) {
+  /** @internal @param opened one without a lock timeout yet @param owner the storage @param onMoved called after the commit */
+  constructor(opened: OpenTransaction, owner: object, onMoved: (move: PostgresMove) => void) {
     this.#transaction = opened
     this.#owner = owner
+    this.#onMoved = onMoved
   }
 
   /**
@@ -44,8 +46,9 @@ export class PostgresTransaction {
   static join(tx: PostgresTransaction, owner: object): JoinedTransaction {
     if (tx.#owner !== owner) throw invalidArgument('tx', 'a transaction of this storage', tx)
     const own: OwnTransaction = {
-      moved(move) {
-        tx.#moves.push(move)
+      moved: (move) => own.afterCommit(() => tx.#onMoved(move)),
+      afterCommit(effect) {
+        tx.#effects.push(effect)
         // The first statement of a call sets the lock timeout.
         tx.#limitsLocks = true
       },
@@ -59,10 +62,10 @@ export class PostgresTransaction {
     return { connection: tx.#open(), own }
   }
 
-  /** @internal Ends its use, and returns the moves of its calls. */
-  static end(tx: PostgresTransaction): readonly PostgresMove[] {
+  /** @internal Ends its use, and returns what its calls do after the commit. */
+  static end(tx: PostgresTransaction): readonly (() => void)[] {
     tx.#transaction = undefined
-    return tx.#moves
+    return tx.#effects
   }
 
   /** With a lock timeout, for the user's own statements. */
@@ -87,20 +90,21 @@ export async function transaction<T>(
   owner: object,
   run: (tx: PostgresTransaction) => Promise<T>,
 ): Promise<T> {
-  let moves: readonly PostgresMove[] = []
-  const begin = async (opened: OpenTransaction): Promise<T> => {
-    const tx = new PostgresTransaction(opened, owner)
-    try {
-      return await run(tx)
-    } finally {
-      moves = PostgresTransaction.end(tx)
-    }
-  }
-  const answer = await open.database.transaction(begin, { limitsLocks: true })
-  for (const move of moves) {
+  let effects: readonly (() => void)[] = []
+  const onMoved = (move: PostgresMove): void => {
     noteArrivals(open, move)
     move.send()
   }
+  const begin = async (opened: OpenTransaction): Promise<T> => {
+    const tx = new PostgresTransaction(opened, owner, onMoved)
+    try {
+      return await run(tx)
+    } finally {
+      effects = PostgresTransaction.end(tx)
+    }
+  }
+  const answer = await open.database.transaction(begin, { limitsLocks: true })
+  for (const effect of effects) effect()
   return answer
 }
 

@@ -8,7 +8,8 @@ import type { Unpacked } from './unpack.ts'
 
 export function jobRecord(answer: Unpacked): JobRecord {
   const at = answer as List
-  return {
+  const tail = at[34]!
+  const record: JobRecord = {
     type: text(at[0]),
     id: text(at[1]),
     token: text(at[2]),
@@ -43,7 +44,7 @@ export function jobRecord(answer: Unpacked): JobRecord {
     error: optional<Buffer>(at[31]),
     attempts: at[32] ? (at[32] as List).map(attemptOf) : undefined,
     blockers: at[33] ? (at[33] as List).map(refOf) : undefined,
-    tail: at[34] ? jobRecord(at[34]) : undefined,
+    tail: tail === true || tail === false ? undefined : jobRecord(tail),
     timeoutMs: optional<number>(at[35]),
     deadlineAt: optional<number>(at[36]),
     search: at[37] ? unpackSearch(at[37] as Buffer) : undefined,
@@ -51,6 +52,7 @@ export function jobRecord(answer: Unpacked): JobRecord {
     log: at[39] ? logOf(at[39] as List) : undefined,
     weight: optional<number>(at[40]),
   }
+  return tail === true ? { ...record, tail: record } : record
 }
 
 /** The number of dropped lines, then for each line its attempt (4 bytes), its `at` (8, a double) and the line. */

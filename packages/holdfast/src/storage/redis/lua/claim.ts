@@ -18,6 +18,7 @@ export const claim = `
 local worker, label, slots, wanted = unpack(request)
 local settled = outcomes and settle_all(outcomes, ARGV[3] and list) or {}
 local recovered, ended, granted, ids, kinds = {}, {}, {}, {}, {}
+local ahead = is_ahead(worker)
 ${line}
 local function take_back_lost(t, max)
   for _, id in ipairs(call('ZRANGEBYSCORE', t.p .. 'leases', '-inf', now, 'LIMIT', 0, ${recoverLimit})) do
@@ -53,7 +54,9 @@ local at, limit_turn, end_turn = 1
 while #open > 0 and #granted < slots do
   if at > #open then at = 1 end
   local turn = open[at]
-  if not turn.is_limited and (turn.limits or turn.t.flow) then
+  -- Nothing of a type with groups or limits is claimed ahead.
+  if ahead and (turn.limits or turn.t.flow) then turn.left = 0
+  elseif not turn.is_limited and (turn.limits or turn.t.flow) then
     -- To define these functions takes longer than to claim a job, and most types need none of them.
     if not limit_turn then
       local function define_turns()

@@ -1,4 +1,5 @@
-// As rules/get.ts: records as they are at one instant. codec/job-record.ts reads the answer.
+// As rules/get.ts: records as they are at one instant. codec/job-record.ts reads the answer. A chain of one job is its own tail, which
+// is answered as true: nearly every chain that a list reads.
 
 import { stateCodes as state } from '../../rules/job/codes.ts'
 
@@ -27,7 +28,7 @@ local function record_of(j, with_tail)
     ref_of(chain), j.index, j.root or j.chain or ref_of(j), j.origin or false, j.open,
     asked.payload and payload_of(j) or false, asked.result and j.result or false, asked.error and j.error or false,
     asked.attempts and attempts_of(j) or false, asked.blockers and blockers or false,
-    with_tail and not j.chain and record_of(tail, false) or false,
+    with_tail and not j.chain and (tail == j or record_of(tail, false)) or false,
     j.timeout or false, j.deadline or false, j.search or false, progress or false, log or false,
     j.weight or false,
   }

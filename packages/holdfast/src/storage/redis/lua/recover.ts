@@ -1,14 +1,19 @@
 // As rules/recover.ts: take back lost leases, and attempts over an age.
 
+import { aheadLeaseMs, aheadMark } from '../../rules/job/ahead.ts'
 import { outcomeCodes as outcome, reasonCodes as reason, stateCodes as state } from '../../rules/job/codes.ts'
 import { eventCodes as event } from '../codec/codes.ts'
 
 /** Also for the lost leases that a claim finds. */
 export const recoverRules = `
--- Ends the attempt of a job in processing as stalled. max: attempts of jobs that have no number of their own.
+local function is_ahead(worker) return sub(worker, -${aheadMark.length}) == '${aheadMark}' end
+
+-- Ends the attempt of a job in processing as stalled. It costs no attempt if the job may not have been started. max: attempts of
+-- jobs that have no number of their own.
 local function take_back(j, ended, max)
   local attempt, worker, label = j.attempt, j.worker, j.label
-  j.failures = j.failures + 1
+  local costs_attempt = not is_ahead(worker) or j.until_at - j.started_at > ${aheadLeaseMs}
+  if costs_attempt then j.failures = j.failures + 1 end
   event(j, ${event.stalled}, j.failures)
   abort(j)
   local after = { ended = ended, unblocked = {} }
@@ -16,14 +21,14 @@ local function take_back(j, ended, max)
     record_attempt(j, ${outcome.stalled}, ${state.cancelled})
     finish(j, ${state.cancelled}, {}, after)
     ended[#ended + 1] = ended_of(j)
-  elseif j.failures >= (j.max or max or INF) then
+  elseif costs_attempt and j.failures >= (j.max or max or INF) then
     record_attempt(j, ${outcome.stalled}, ${state.failed})
     finish(j, ${state.failed}, { reason = ${reason.stalled} }, after)
     ended[#ended + 1] = ended_of(j)
   else
     record_attempt(j, ${outcome.stalled}, ${state.queued})
     leave_processing(j)
-    go_behind(j, now)
+    if costs_attempt then go_behind(j, now) end
     wait(j)
   end
   return { j.t.name, j.id, worker, attempt, label or false, j.state }

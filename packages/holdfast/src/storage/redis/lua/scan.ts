@@ -11,16 +11,6 @@ end
 return pack({ now, answers })
 `
 
-/** ARGV: refs. Answers with the instant at which each was created, or false. Reads only these bytes (move/record.ts). */
-export const created = `
-local answers = {}
-for index, ref in ipairs(cmsgpack.unpack(ARGV[1])) do
-  local bytes = call('GETRANGE', type_of(ref[1]).p .. 'job:' .. ref[2], 4, 9)
-  answers[index] = #bytes == 6 and numbers_of('>I6', bytes) or false
-end
-return pack({ now, answers })
-`
-
 /** ARGV: refs. Answers with the packed search fields of each, or false. Unpacks only the part of a record that has them. */
 export const fields = `
 local answers = {}
@@ -39,6 +29,7 @@ return pack({ now, answers })
  */
 const ranks = `
 -- A segment: 1 set  2 whether the bounds are members, not scores  3 least and  4 greatest bound  5 score and  6 member to go on from
+-- 7 length of what stands before the id in a member; false: the member names the instant of creation too
 local function at_time(bound) return (string.gsub(bound, 'now', format('%.0f', now))) end
 local function ranks_of(set, segment)
   local by_member, min, max = segment[2], segment[3], segment[4]
@@ -60,17 +51,18 @@ return pack({ now, answers })
 
 /**
  * ARGV: the most members to read; whether backwards; segments; for segments of the search index, the last bytes that records of
- * wanted jobs may have, or false. A record ends with its state (codec/record.ts), so no other byte of it has to be read.
+ * wanted jobs may have, or false. A record ends with its state (codec/record.ts), so no other byte of it has to be read. Then whether
+ * the instants are wanted at which the jobs were created: only these bytes are read (move/record.ts).
  *
  * Answers with the number of segments that were read to their end; for each member of a wanted job the number of its segment, its
- * score and itself; and, if a segment was read in part, the score and the member that were read last.
+ * score, itself, and the instant (false: not wanted; -1: the job is gone); and, if a segment was read in part, the score and the member that were read last.
  *
  * A page goes on from a score and a member, not from a rank, so that members that come and go neither hide nor repeat others.
  * The place is found in a logarithmic number of steps, also among many members of one score, and if its member is gone.
  */
 export const window = `
 ${ranks}
-local most, backwards, segments, states = unpack(cmsgpack.unpack(ARGV[1]))
+local most, backwards, segments, states, with_created = unpack(cmsgpack.unpack(ARGV[1]))
 local is_wanted = {}
 for at = 1, states and #states or 0 do is_wanted[sub(states, at, at)] = true end
 
@@ -96,12 +88,23 @@ local function rank_of(set, score, member)
   return low
 end
 
+-- The key of a job's record, without its id.
+local function records_of(segment)
+  return base .. sub(segment[1], 1, string.find(segment[1], ':', 1, true)) .. 'job:'
+end
+
 -- Whether the job of an entry of the search index (move/search.ts) has a wanted state.
 local function has_state(segment, member)
   local _, at = nil, 0
   if segment[2] then _, at = string.find(member, '\\0\\0', 1, true) end
-  local p = base .. sub(segment[1], 1, string.find(segment[1], ':', 1, true))
-  return is_wanted[call('GETRANGE', p .. 'job:' .. sub(member, at + 7), -1, -1)]
+  return is_wanted[call('GETRANGE', records_of(segment) .. sub(member, at + 7), -1, -1)]
+end
+
+-- False: it is not wanted, or the member has it. -1: the job is gone.
+local function created_at(segment, member, records)
+  if not with_created or not segment[7] then return false end
+  local bytes = call('GETRANGE', records .. sub(member, segment[7] + 1), 4, 9)
+  return #bytes == 6 and numbers_of('>I6', bytes) or -1
 end
 
 local finished, found, count, size = 0, {}, 0, 0
@@ -116,6 +119,7 @@ for index, segment in ipairs(segments) do
   local is_more = to - from > left
   if is_more and backwards then from = to - left elseif is_more then to = from + left end
   local page = to > from and call('ZRANGE', set, from, to - 1, 'WITHSCORES') or {}
+  local records = records_of(segment)
   local first, last, step = 1, #page - 1, 2
   if backwards then first, last, step = #page - 1, 1, -2 end
   for at = first, last, step do
@@ -123,7 +127,8 @@ for index, segment in ipairs(segments) do
     count = count + 1
     if not states or has_state(segment, member) then
       found[size + 1], found[size + 2], found[size + 3] = index, score, member
-      size = size + 3
+      found[size + 4] = created_at(segment, member, records)
+      size = size + 4
     end
   end
   if is_more then break end

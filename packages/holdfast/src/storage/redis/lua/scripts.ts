@@ -42,7 +42,7 @@ import { pause } from './pause.ts'
 import { recover, recoverRules } from './recover.ts'
 import { remove } from './remove.ts'
 import { revive } from './revive.ts'
-import { created, fields, sizes, types as typeList, window } from './scan.ts'
+import { fields, sizes, types as typeList, window } from './scan.ts'
 import { refusals, settle, settleRules } from './settle.ts'
 import { serverTime, start } from './start.ts'
 import { sweep } from './sweep.ts'
@@ -85,7 +85,6 @@ export function makeScripts(time = serverTime) {
     count: make('count', 'no-writes', rate, limits, ring, firstLease, count),
     nextDueAt: makeFast('nextDueAt', 'no-writes', fastNextDueAt, rate, firstLease, nextDueAt),
     types: make('types', 'no-writes', typeList),
-    created: make('created', 'no-writes', created),
     fields: make('fields', 'no-writes', fields),
     sizes: make('sizes', 'no-writes', sizes),
     window: make('window', 'no-writes', window),

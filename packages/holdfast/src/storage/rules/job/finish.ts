@@ -4,7 +4,7 @@
 import { isTerminal, type TerminalState } from './states.ts'
 import type { Bytes, EndReason, Ended, JobRef, Retention } from '../../storage.ts'
 import { forgetKey, freeKey } from './key.ts'
-import { expiryAt, type Job, type Move, refOf } from '../move.ts'
+import { expiryAt, type Job, type Move, refOf, refsOf } from '../move.ts'
 import { leave, leaveGroup, emitWaiting, holdGroup, releaseHold, wait } from './wait.ts'
 
 /** The fields that an end sets. */
@@ -147,7 +147,9 @@ function chainExpiryOf(chain: Job): number | undefined {
 
 /** The job has ended: its blockers are no longer kept for it. */
 function releaseBlockers(move: Move, job: Job): void {
-  for (const { ref } of job.blockers ?? []) {
+  if (!job.blockers) return
+  move.loadTogether(refsOf(job.blockers), 'dependents')
+  for (const { ref } of job.blockers) {
     const chain = move.stored(ref)
     if (chain?.dependents?.delete(job) && isTerminal(chain.tail.state)) expireLater(move, chain)
   }

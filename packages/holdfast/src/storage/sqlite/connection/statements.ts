@@ -73,9 +73,16 @@ const expiredRecords = `holdfast_types AS type CROSS JOIN holdfast_jobs AS first
 
 const typeColumns = 'tid, name, paused_since, paused_by, has_groups, flow'
 
-const changing =
-  'state, attempt, failures, run_at, ord, ready, worker, label, started_at, lease_until, finished_at, by_holder, result, ' +
-  'error, expires_at, sweep_at, more'
+/** In the order of changingCells() (rules/job.ts). The last ones are those that an end or a renewal of a lease changes. */
+const ending = 'state, lease_until, finished_at, by_holder, result, expires_at, sweep_at'
+const changing = `attempt, failures, run_at, ord, ready, worker, label, started_at, error, more, ${ending}`
+
+/** The columns with a parameter each. */
+const assigned = (columns: string): string =>
+  columns
+    .split(', ')
+    .map((column) => `${column} = ?`)
+    .join(', ')
 
 interface Text {
   readonly sql: string
@@ -109,12 +116,9 @@ const texts = {
     `INSERT INTO holdfast_jobs (seq, tid, id, token, max_attempts, priority, keep_ms, created_at, payload, state,
        attempt, failures, run_at, ord, ready) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, 1)`,
   ),
-  changeJob: write(
-    `UPDATE holdfast_jobs SET ${changing
-      .split(', ')
-      .map((column) => `${column} = ?`)
-      .join(', ')} WHERE seq = ?`,
-  ),
+  changeJob: write(`UPDATE holdfast_jobs SET ${assigned(changing)} WHERE seq = ?`),
+  // For nearly every job that ends: what its claim wrote stays.
+  endJob: write(`UPDATE holdfast_jobs SET ${assigned(ending)} WHERE seq = ?`),
   changePayload: write('UPDATE holdfast_jobs SET payload = ? WHERE seq = ?'),
   eraseJob: write('DELETE FROM holdfast_jobs WHERE seq = ?'),
   payload: rows('SELECT payload FROM holdfast_payloads WHERE seq = ?'),

@@ -6,6 +6,7 @@ import { stateCodes } from '../../rules/job/codes.ts'
 import type { Statements } from '../connection/statements.ts'
 import {
   changingCells,
+  endingCells,
   fixedCells,
   instant,
   isApart,
@@ -193,7 +194,12 @@ export class JobRows {
       this.#parts.add(job)
       return
     }
-    statements.changeJob.run(...changingCells(job), job.accepted)
+    const cells = changingCells(job)
+    // Known of a job that this process claimed: it stayed in memory since.
+    const ending = job.written && endingCells(job.written, cells)
+    job.written = cells
+    if (ending) statements.endJob.run(...ending, job.accepted)
+    else statements.changeJob.run(...cells, job.accepted)
     this.#parts.change(job)
     if (!job.payloadChanged) return
     job.payloadChanged = false

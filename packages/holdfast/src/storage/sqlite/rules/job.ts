@@ -66,10 +66,10 @@ export function fixedCells(job: SqliteJob): Cell[] {
   return [job.accepted, job.type.tid, job.id, job.token, job.maxAttempts ?? null, job.priority, keepMs, job.createdAt]
 }
 
+/** The columns that change: last those that an end or a renewal of a lease changes. */
 export function changingCells(job: SqliteJob): Cell[] {
   const { lease } = job
   return [
-    stateCodes[job.state],
     job.attempt,
     job.failures,
     instant(job.runAt),
@@ -78,15 +78,25 @@ export function changingCells(job: SqliteJob): Cell[] {
     lease?.worker ?? null,
     lease?.label ?? null,
     lease?.startedAt ?? null,
+    job.error ?? null,
+    moreCell(job),
+    stateCodes[job.state],
     job.leased ? instant(lease!.until) : null,
     job.finishedAt ?? null,
     job.completedByHolder ? 1 : null,
     job.result ?? null,
-    job.error ?? null,
     finite(job.expiresAt),
     job.sweepable ? finite(job.expiresAt) : null,
-    moreCell(job),
   ]
+}
+
+/** The position of `state` in changingCells(). */
+const firstOfEnd = 10
+
+/** The cells of `endJob`, if no other cell differs from what was written before. */
+export function endingCells(written: readonly unknown[], cells: readonly Cell[]): Cell[] | undefined {
+  for (let index = 0; index < firstOfEnd; index++) if (written[index] !== cells[index]) return undefined
+  return cells.slice(firstOfEnd)
 }
 
 const moreCell = (job: SqliteJob): string | null =>

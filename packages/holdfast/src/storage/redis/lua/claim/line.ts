@@ -1,6 +1,6 @@
 // The jobs of a type without a group, its line: plain jobs are read and leased in batches, with few commands.
 
-import { reasonCodes as reason, stateCodes as state } from '../../../rules/job/codes.ts'
+import { outcomeCodes as outcome, reasonCodes as reason, stateCodes as state } from '../../../rules/job/codes.ts'
 import { eventCodes as event } from '../../codec/codes.ts'
 import { flags } from '../../codec/record.ts'
 import { places } from '../move/jobs.ts'
@@ -131,6 +131,15 @@ do
     return true
   end
 
+  -- As in rules/job/ahead.ts.
+  local function needs_slot(j)
+    if j.deadline then return true end
+    for _, ended in ipairs(j.attempts or {}) do
+      if ended[6] == ${outcome.stalled} and is_ahead(ended[2]) then return true end
+    end
+    return false
+  end
+
   -- Leases the first job of the line. turn.admits: whether a rate allows it, which needs the weight of a job. turn.reads_all: the
   -- job was read, so it is written as it was read. Returns whether it was leased, and its weight.
   function try_line(turn)
@@ -144,6 +153,10 @@ do
         turn.at = at + 1
         return false
       end
+      if ahead and needs_slot(j) then
+        turn.is_blocked = true
+        return false
+      end
       if turn.admits and not turn.admits(turn, j) then return false end
       grant(turn, j)
       weight = j.weight or 1
@@ -152,9 +165,10 @@ do
     return true, weight
   end
 
-  -- Leases the next job of a type that only has a line, and no limits.
+  -- Leases the next job of a type that only has a line, and no limits. turn.is_blocked: its first job needs a free slot, and what
+  -- is behind it waits with it.
   function lease_line(turn, types)
-    while has_line(turn, types) do
+    while not turn.is_blocked and has_line(turn, types) do
       if try_line(turn) then return true end
     end
     return false

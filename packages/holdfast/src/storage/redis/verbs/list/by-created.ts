@@ -5,20 +5,18 @@
 import { decodeCursor, type ListKey } from '../../../rules/list.ts'
 import type { JobRecord, ListQuery } from '../../../storage.ts'
 import type { ScriptRunner } from '../script-runner.ts'
-import { type CreatedEntry, scanCreated } from './scan.ts'
+import { type ReadEntries, scanCreated } from './scan.ts'
 import { searchSegments } from './search-segments.ts'
-import { entriesOf, type Found, type ReadRecords } from './window.ts'
+import { entriesOf, type Found, type PassedOver, type ReadRecords } from './window.ts'
 
-/** Records read by one call, at most. */
-const pageSize = 500
+/** Records read by one call, at most, and by one round trip, at least. */
+const [pageSize, fewest] = [501, 50]
 /** Entries of the index read by one call. */
 const entriesAtOnce = 2_000
 /** Entries that are kept in memory, at least. */
 const entriesKept = 20_000
 
 type Compare = (a: ListKey, b: ListKey) => number
-/** Reads all entries, in no order. */
-type ReadEntries = () => AsyncIterable<readonly CreatedEntry[]>
 
 export async function listByCreated(scripts: ScriptRunner, query: ListQuery, read: ReadRecords): Promise<Found> {
   const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor)
@@ -51,45 +49,66 @@ async function matching(
   after: ListKey | undefined,
 ): Promise<JobRecord[]> {
   const found: JobRecord[] = []
-  for (let from = after; ;) {
-    const { keys, until } = await firstKeys(entries, query, compare, from)
-    const size = Math.min(pageSize, Math.max(query.limit + 1, 50))
-    for (let at = 0; at < keys.length; at += size) {
-      const some = keys.slice(at, at + size)
-      const records = await read(some.map(([, type, id]) => ({ type, id })))
+  // If many of the first ones do not match, each further round reads twice as many.
+  for (let from = after, enough = Math.max(query.limit + 1, fewest); ; enough *= 2) {
+    const { keys, until } = await firstKeys(entries, query, compare, from, enough)
+    for (let at = 0; at < keys.length;) {
+      // As many as are missing, if all match.
+      const some = keys.slice(at, at + Math.max(query.limit + 1 - found.length, fewest))
+      const records = await readInParts(read, some)
       for (const [index, record] of records.entries()) {
         // The entry may be of an earlier life of its id, which has expired and is not swept yet.
         if (record?.createdAt === some[index]![0]) found.push(record)
         if (found.length > query.limit) return found
       }
+      at += some.length
     }
     if (!until) return found
     from = until
   }
 }
 
-/** The first entries after a key, in order, each once. `until`: those behind it are not among them. */
+/** By calls that are sent together, so that they take one round trip, and none holds the server up. */
+async function readInParts(read: ReadRecords, keys: readonly ListKey[]): Promise<(JobRecord | undefined)[]> {
+  const calls = []
+  for (let at = 0; at < keys.length; at += pageSize) {
+    calls.push(read(keys.slice(at, at + pageSize).map(([, type, id]) => ({ type, id }))))
+  }
+  return (await Promise.all(calls)).flat()
+}
+
+/** The first entries after a key, in order, each once; so many at least. `until`: those behind it are not among them. */
 async function firstKeys(
   entries: ReadEntries,
-  { createdFrom = 0, createdTo = Infinity }: ListQuery,
+  { createdFrom = 0, createdTo = Infinity, order }: ListQuery,
   compare: Compare,
   after: ListKey | undefined,
+  enough: number,
 ): Promise<{ keys: ListKey[]; until: ListKey | undefined }> {
   let keys: ListKey[] = []
   let until: ListKey | undefined
+  const passed: PassedOver | undefined = order === 'asc' ? undefined : { bound: -Infinity, isUsed: false }
   const inOrder = (): ListKey[] =>
     keys.toSorted(compare).filter((key, index, all) => index === 0 || compare(key, all[index - 1]!) !== 0)
-  for await (const some of entries()) {
+  for await (const some of entries(passed)) {
     for (const { ref, createdAt = 0 } of some) {
       const key: ListKey = [createdAt, ref.type, ref.id]
-      if (createdAt < createdFrom || createdAt >= createdTo) continue
+      // Below 0: it is gone.
+      if (createdAt < Math.max(createdFrom, 0) || createdAt >= createdTo) continue
       if ((!after || compare(key, after) > 0) && (!until || compare(key, until) <= 0)) keys.push(key)
+    }
+    if (passed && keys.length >= enough) {
+      keys = inOrder()
+      passed.bound = keys[enough - 1]?.[0] ?? passed.bound
     }
     if (keys.length < 2 * entriesKept) continue
     keys = inOrder().slice(0, entriesKept)
     until = keys.at(-1)
   }
-  return { keys: inOrder(), until }
+  keys = inOrder()
+  if (!passed?.isUsed) return { keys, until }
+  // All that were created at the bound or after it are here. Behind it some may be missing.
+  return { keys: keys.filter(([createdAt]) => createdAt >= passed.bound), until: [passed.bound, '', ''] }
 }
 
 const keyOf = ({ createdAt, type, id }: JobRecord): ListKey => [createdAt, type, id]

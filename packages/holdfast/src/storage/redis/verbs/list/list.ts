@@ -15,22 +15,24 @@ export async function list(scripts: ScriptRunner, asked: ListQuery): Promise<Pag
   const { where, ...others } = asked
   const query: ListQuery = where && Object.keys(where).length > 0 ? asked : others
   const read = query.by === 'place' ? listByPlace : listByCreated
+  const isLater = query.parts !== undefined && query.parts.length > 0 && passesOver(query)
   const { found, ...rest } = await read(scripts, query, async (refs) => {
-    const records = await get(scripts, refs, { parts: query.of === 'chains' ? ['tail'] : [] })
+    const records = await get(scripts, refs, { parts: partsOf(query, isLater ? [] : query.parts) })
     return records.map((record) => (record && matches(record, query) ? record : undefined))
   })
-  const items = query.parts?.length ? await withParts(scripts, found, query.parts, query.of) : found
-  return { items, ...rest }
+  return { items: isLater ? await withParts(scripts, found, query) : found, ...rest }
 }
 
+/** True if many of the records that are read may not match: their parts are read once the page is known. */
+const passesOver = ({ chain, rootOnly, where }: ListQuery): boolean =>
+  chain !== undefined || rootOnly === true || where !== undefined
+
+const partsOf = ({ of }: ListQuery, parts: readonly RecordPart[] = []): readonly RecordPart[] =>
+  of === 'chains' ? [...parts, 'tail'] : parts
+
 /** A record that was deleted meanwhile is shown as it was found, so that a page is never too short. */
-async function withParts(
-  scripts: ScriptRunner,
-  found: readonly JobRecord[],
-  parts: readonly RecordPart[],
-  of: ListQuery['of'],
-): Promise<JobRecord[]> {
-  const records = await get(scripts, found, { parts: of === 'chains' ? [...parts, 'tail'] : parts })
+async function withParts(scripts: ScriptRunner, found: readonly JobRecord[], query: ListQuery): Promise<JobRecord[]> {
+  const records = await get(scripts, found, { parts: partsOf(query, query.parts) })
   return records.map((record, index) => record ?? found[index]!)
 }
 

@@ -3,7 +3,7 @@
 import { stateCodes } from '../../../rules/job/codes.ts'
 import type { JobState, ListQuery } from '../../../storage.ts'
 import type { ListedType } from './scan.ts'
-import type { ListedJob, Segment } from './window.ts'
+import type { Segment } from './window.ts'
 
 const endStates = ['completed', 'failed', 'cancelled'] as const
 const liveStates = ['scheduled', 'queued', 'failing', 'blocked', 'processing'] as const
@@ -21,30 +21,32 @@ const orders = {
   extra: 999,
 }
 
-const idOf = (member: Buffer): ListedJob => ({ id: member.toString() })
-/** A member of a ready set is the id after six bytes of its order. */
-const idAfterOrder = (member: Buffer): ListedJob => ({ id: member.toString('utf8', 6) })
+/** A member of a ready set is the id after so many bytes of its order. */
+const orderBytes = 6
 
 export function placeSegments({ type, priorities }: ListedType, query: ListQuery): Segment[] {
   const states = new Set(query.states ?? allStates)
-  const part = (order: number, set: string, from = '-inf', to = '+inf', jobOf = idOf): Segment => ({
+  const part = (order: number, set: string, from = '-inf', to = '+inf', idAt = 0): Segment => ({
     type,
     order,
     set,
     byMember: false,
     min: from,
     max: to,
-    jobOf,
+    idAt,
+    isTimed: true,
+    jobOf: (member) => ({ id: member.toString('utf8', idAt) }),
   })
   // Expired records stand at the begin of these sets until they are swept.
   const ended = (state: (typeof endStates)[number], order: number): Segment =>
     part(order, `done:${stateCodes[state]}`, '(now')
   const segments: Segment[] = []
   if (query.group !== undefined) {
-    if (liveStates.some((state) => states.has(state))) segments.push(part(orders.group, `group:${query.group}`))
+    if (liveStates.some((state) => states.has(state)))
+      segments.push({ ...part(orders.group, `group:${query.group}`), isTimed: false })
   } else {
     segments.push(...waitingSegments(priorities, states, part))
-    if (states.has('blocked')) segments.push(part(orders.blocked, 'blocked'))
+    if (states.has('blocked')) segments.push({ ...part(orders.blocked, 'blocked'), isTimed: false })
     if (states.has('processing')) segments.push(part(orders.leases, 'leases'))
   }
   for (const [index, state] of endStates.entries()) {
@@ -60,7 +62,7 @@ export function placeSegments({ type, priorities }: ListedType, query: ListQuery
 function waitingSegments(
   priorities: readonly number[],
   states: ReadonlySet<JobState>,
-  part: (order: number, set: string, from?: string, to?: string, jobOf?: Segment['jobOf']) => Segment,
+  part: (order: number, set: string, from?: string, to?: string, idAt?: number) => Segment,
 ): Segment[] {
   const [queued, scheduled, failing] = [states.has('queued'), states.has('scheduled'), states.has('failing')]
   if (!queued && !scheduled) return failing ? [part(orders.failing, 'failing')] : []
@@ -68,7 +70,7 @@ function waitingSegments(
   const from = queued || failing ? '-inf' : '(now'
   const to = scheduled || failing ? '+inf' : 'now'
   const ready = priorities.map((priority) => {
-    return part(orders.highestReady + 100 - priority, `ready:${priority}`, from, to, idAfterOrder)
+    return part(orders.highestReady + 100 - priority, `ready:${priority}`, from, to, orderBytes)
   })
   return [...ready, part(orders.aside, 'aside', from, to)]
 }

@@ -1,13 +1,13 @@
 // Reads the jobs of a list by creation from the sets of their states, a window at a time, so that no call holds the server up.
 // Invariant: the work is bounded. Of larger sets only a part is read, from the end where new jobs are (of an ascending list: old
-// ones), and the list is `truncated`.
+// ones), and the list is `truncated`. A list of the newest jobs ends where the scores of a set are before all of its page.
 
 import type { ListQuery } from '../../../storage.ts'
 import { type List, text } from '../../codec/fields.ts'
 import { packed } from '../../codec/requests.ts'
 import type { ScriptRunner } from '../script-runner.ts'
 import { placeSegments } from './place-segments.ts'
-import { type Entry, entriesOf, type Segment, sizesOf } from './window.ts'
+import { type Entry, entriesOf, type PassedOver, type Segment, sizesOf } from './window.ts'
 
 export interface ListedType {
   readonly type: string
@@ -21,7 +21,10 @@ export async function typesOf(scripts: ScriptRunner, names?: readonly string[]):
   return (answers as List[]).map(([type, priorities]) => ({ type: text(type), priorities: priorities as number[] }))
 }
 
-export type CreatedEntry = Pick<Entry, 'ref' | 'createdAt'>
+type CreatedEntry = Pick<Entry, 'ref' | 'createdAt'>
+
+/** Reads all entries, in no order. @param passed without those that are passed over */
+export type ReadEntries = (passed?: PassedOver) => AsyncIterable<readonly CreatedEntry[]>
 
 /** Jobs that a list by creation looks at, at most. */
 const mostJobs = 100_000
@@ -32,7 +35,7 @@ const jobsAtOnce = 2_000
 export async function scanCreated(
   scripts: ScriptRunner,
   query: ListQuery,
-): Promise<{ entries: () => AsyncIterable<readonly CreatedEntry[]>; isTruncated: boolean }> {
+): Promise<{ entries: ReadEntries; isTruncated: boolean }> {
   const segments = (await typesOf(scripts, query.types)).flatMap((type) => placeSegments(type, query))
   const sizes = segments.length === 0 ? [] : await sizesOf(scripts, segments)
   const share = fairShare(sizes, mostJobs)
@@ -42,12 +45,9 @@ export async function scanCreated(
   ]
   // The leases are read first and again in their turn: a job that leaves them while other sets are read could be missed.
   const leases = whole.filter(({ set }) => set === 'leases').map((segment) => ({ ...segment }))
-  async function* entries(): AsyncGenerator<readonly CreatedEntry[]> {
-    const limited = large.map((segment) => ({ segment, most: share }))
-    for await (const some of readAll(scripts, [...leases, ...whole], limited, query.order !== 'asc')) {
-      yield await withCreatedAt(scripts, some)
-    }
-  }
+  const limited = large.map((segment) => ({ segment, most: share }))
+  const entries: ReadEntries = (passed) =>
+    readAll(scripts, [...leases, ...whole], limited, query.order !== 'asc', passed)
   return { entries, isTruncated: large.length > 0 }
 }
 
@@ -67,23 +67,15 @@ async function* readAll(
   whole: readonly Segment[],
   limited: readonly { readonly segment: Segment; readonly most: number }[],
   backwards: boolean,
+  passed: PassedOver | undefined,
 ): AsyncGenerator<readonly Entry[]> {
-  yield* entriesOf(scripts, whole, jobsAtOnce)
+  yield* entriesOf(scripts, whole, jobsAtOnce, backwards, passed)
   for (const { segment, most } of limited) {
     let left = most
-    for await (const entries of entriesOf(scripts, [segment], Math.min(jobsAtOnce, most), backwards)) {
+    for await (const entries of entriesOf(scripts, [segment], Math.min(jobsAtOnce, most), backwards, passed)) {
       yield entries
       left -= entries.length
       if (left <= 0) break
     }
   }
-}
-
-/** Without the jobs that are gone meanwhile. */
-async function withCreatedAt(scripts: ScriptRunner, entries: readonly Entry[]): Promise<CreatedEntry[]> {
-  if (entries.length === 0) return []
-  const [, found] = await scripts.ask('created', [packed(entries.map(({ ref }) => [ref.type, ref.id]))])
-  return (found as (number | false)[]).flatMap((createdAt, index) =>
-    createdAt === false ? [] : [{ ref: entries[index]!.ref, createdAt }],
-  )
 }

@@ -20,6 +20,10 @@ export interface Segment {
   /** As Redis takes them; `now` stands for the server's time. */
   readonly min: string | Buffer
   readonly max: string | Buffer
+  /** Length of what stands before the id in a member. Undefined: the member names the instant of creation too. */
+  readonly idAt?: number
+  /** No score is before the creation of its job. */
+  readonly isTimed?: boolean
   readonly jobOf: (member: Buffer) => ListedJob
 }
 
@@ -64,24 +68,26 @@ interface WindowOptions {
   readonly after?: Place | undefined
   /** Passes over jobs in other states. Only for segments of the search index. */
   readonly states?: readonly JobState[] | undefined
+  /** Reads the instants of creation; -1 of a job that is gone. @default false */
+  readonly withCreated?: boolean
 }
 
 export async function readWindow(
   scripts: ScriptRunner,
   segments: readonly Segment[],
-  { most, backwards = false, after, states }: WindowOptions,
+  { most, backwards = false, after, states, withCreated = false }: WindowOptions,
 ): Promise<Window> {
   const asked = segments.map((segment, index) => packSegment(segment, index === 0 ? after : undefined))
   const wanted = states && Buffer.from(states.flatMap(lastBytesOf))
   const [, finished, found, score, last] = await scripts.ask('window', [
-    packed([most, backwards, asked, wanted ?? false]),
+    packed([most, backwards, asked, wanted ?? false, withCreated]),
   ])
   const list = found as List
   const entries: Entry[] = []
-  for (let at = 0; at < list.length; at += 3) {
+  for (let at = 0; at < list.length; at += 4) {
     const segment = segments[(list[at] as number) - 1]!
     const member = list[at + 2] as Buffer
-    const { id, createdAt } = segment.jobOf(member)
+    const { id, createdAt = list[at + 3] === false ? undefined : (list[at + 3] as number) } = segment.jobOf(member)
     entries.push({ segment, score: text(list[at + 1]), member, ref: { type: segment.type, id }, createdAt })
   }
   return {
@@ -97,19 +103,33 @@ function lastBytesOf(state: JobState): number[] {
   return state === 'completed' ? [stateCodes.completed, completedByHolder] : [stateCodes[state]]
 }
 
-/** All entries of segments, so many at a time. */
+/** The part of a list by creation, newest first, that need not be read: jobs created before `bound`. */
+export interface PassedOver {
+  bound: number
+  /** Entries before the bound may be missing. */
+  isUsed: boolean
+}
+
+/** All entries of segments with their instants of creation, so many at a time. @param passed only backwards */
 export async function* entriesOf(
   scripts: ScriptRunner,
   segments: readonly Segment[],
   most: number,
   backwards = false,
+  passed?: PassedOver,
 ): AsyncGenerator<readonly Entry[]> {
   let after: Place | undefined
   for (let left = segments; left.length > 0;) {
-    const { entries, finished, last } = await readWindow(scripts, left, { most, backwards, after })
+    const { entries, finished, last } = await readWindow(scripts, left, { most, backwards, after, withCreated: true })
     yield entries
     left = left.slice(finished)
     after = last
+    // The rest of this segment was created before its scores.
+    if (passed && last && left[0]!.isTimed && Number(last.score) < passed.bound) {
+      passed.isUsed = true
+      left = left.slice(1)
+      after = undefined
+    }
   }
 }
 
@@ -120,7 +140,7 @@ export async function sizesOf(scripts: ScriptRunner, segments: readonly Segment[
 }
 
 /** In the order that lua/scan.ts describes. */
-function packSegment({ type, set, byMember, min, max }: Segment, after?: Place): Packed {
+function packSegment({ type, set, byMember, min, max, idAt }: Segment, after?: Place): Packed {
   const name = Buffer.concat([Buffer.from(`${encodeType(type)}:`), Buffer.from(set)])
-  return [name, byMember, min, max, after?.score, after?.member]
+  return [name, byMember, min, max, after?.score ?? false, after?.member ?? false, idAt ?? false]
 }
