@@ -47,8 +47,8 @@ export type {
   ProcessingState,
   ReportFields,
   RunningJob,
-  TraceContext,
 } from './types/records.ts'
+export type { TraceContext } from '../engine/tracing.ts'
 export type { ChainSchedule, ChainScheduleInfo, ChainSchedules, ScheduledChainOptions } from './types/schedules.ts'
 export type { ScheduleRule } from '../engine/schedule/schedule.ts'
 export type { ScheduleCalls } from '../engine/schedule/schedule-calls.ts'

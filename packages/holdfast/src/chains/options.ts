@@ -136,6 +136,7 @@ export const inProcessWorkerOptions = {
   maxSnoozes: sharedOptions.maxSnoozes,
   pollMs: { default: 60_000, check: sharedOptions.pollMs.check },
   presenceMs: sharedOptions.presenceMs,
+  prefetchMs: sharedOptions.prefetchMs,
   nextJobDelayMs: { default: 0, check: processingOptions.nextJobDelayMs.check },
   workerLoopRetryConfig: processingOptions.workerLoopRetryConfig,
   jobAttemptMiddlewares: { default: [], check: isListOfFunctions },

@@ -16,13 +16,12 @@ export interface Logger {
 type AnyEmitter = EventEmitter<any>
 
 export function emitSafely(emitter: AnyEmitter, logger: Logger | undefined, event: string, ...args: unknown[]): void {
-  if (emitter.listenerCount(event) === 0) {
-    if (event === 'error') reportError(logger, args[0])
-    return
-  }
-  for (const listener of emitter.rawListeners(event)) {
+  const listeners = emitter.rawListeners(event)
+  if (listeners.length === 0 && event === 'error') reportError(logger, args[0])
+  // By index: `completed` is emitted for every job, and an iterator for each would be made.
+  for (let index = 0; index < listeners.length; index++) {
     try {
-      const returned: unknown = Reflect.apply(listener, emitter, args)
+      const returned: unknown = Reflect.apply(listeners[index]!, emitter, args)
       if (returned instanceof Promise) {
         returned.catch((problem: unknown) => reportListener(emitter, logger, event, problem))
       }

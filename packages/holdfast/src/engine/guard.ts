@@ -37,9 +37,10 @@ export function guardStorage(storage: Storage, clock: Clock, publishEvent: Publi
     const method = (target as Record<string, Method>)[verb]!.bind(target)
     const undo = undoOf(storage, verb)
     const takesTurns = !workerVerbs.includes(verb)
-    const fixed = {
+    const guardedVerb = {
       driver,
       verb,
+      method,
       writes,
       repeats,
       undo,
@@ -50,9 +51,7 @@ export function guardStorage(storage: Storage, clock: Clock, publishEvent: Publi
       turns,
       takesTurns,
     }
-    // Never repeated inside a transaction: an error there fails the transaction, and only all of it can be repeated.
-    return (...args) =>
-      guardCall({ ...fixed, send: () => method(...args), repeats: repeats && !isInTransaction(verb, args[1]) })
+    return (...args) => guardCall(guardedVerb, args)
   }
   // A claim is not repeated: it would be a second claim. The jobs of a lost one come back when their leases end.
   for (const verb of moves) guarded[verb] = wrap(storage, verb, true, verb !== 'claim')
@@ -117,9 +116,9 @@ function undoOf(storage: Storage, verb: string): ((answer: unknown) => Promise<v
 
 const released = ({ type, id, worker, attempt }: LeaseRef): Outcome => ({ type, id, worker, attempt, kind: 'released' })
 
-/** One call to the driver. */
-interface Call {
-  readonly send: () => Promise<unknown>
+/** A verb of the driver, for all calls to it. */
+interface GuardedVerb {
+  readonly method: Method
   readonly undo: ((answer: unknown) => Promise<void>) | undefined
   readonly driver: string
   readonly verb: string
@@ -134,34 +133,40 @@ interface Call {
   readonly takesTurns: boolean
 }
 
-async function guardCall(call: Call): Promise<unknown> {
-  const { clock, verb, driver, publishEvent } = call
+async function guardCall(guarded: GuardedVerb, args: unknown[]): Promise<unknown> {
+  const { clock, verb, driver, publishEvent } = guarded
   const startedAt = clock.monotonic()
-  const deadline = startedAt + call.settings.callTimeoutMs
+  let leftMs = guarded.settings.callTimeoutMs
+  const deadline = startedAt + leftMs
   let pauseMs: number = engineDefaults.retryMs
   let maybeApplied = false
   for (;;) {
     try {
-      const answer = await withinTime(call, deadline - clock.monotonic())
+      const answer = await withinTime(guarded, args, leftMs)
       publishEvent({ name: 'storage_call', driver, verb, ok: true, ms: clock.monotonic() - startedAt })
-      call.availability.answered()
-      if (call.takesTurns && call.turns.isDue()) await call.turns.next()
+      guarded.availability.answered()
+      if (guarded.takesTurns && guarded.turns.isDue()) await guarded.turns.next()
       return answer
     } catch (error) {
-      maybeApplied ||= mayBeApplied(error, call)
+      maybeApplied ||= mayBeApplied(error, guarded)
       const waitMs = pauseMs * (0.5 + clock.random() / 2)
-      if (call.repeats && isTransient(error) && clock.monotonic() + waitMs < deadline) {
+      if (isRepeatable(guarded, args) && isTransient(error) && clock.monotonic() + waitMs < deadline) {
         await new Promise<void>((resolve) => void clock.after(waitMs, resolve))
         pauseMs = Math.min(2 * pauseMs, 1_000)
+        leftMs = deadline - clock.monotonic()
         continue
       }
       publishEvent({ name: 'storage_call', driver, verb, ok: false, ms: clock.monotonic() - startedAt })
-      const failure = asStorageError(error, call, maybeApplied)
-      call.availability.failed(failure, startedAt)
+      const failure = asStorageError(error, guarded, maybeApplied)
+      guarded.availability.failed(failure, startedAt)
       throw failure
     }
   }
 }
+
+/** Never inside a transaction: an error there fails the transaction, and only all of it can be repeated. */
+const isRepeatable = ({ repeats, verb }: GuardedVerb, args: readonly unknown[]): boolean =>
+  repeats && !isInTransaction(verb, args[1])
 
 /** Calls to an embedded storage that may follow each other without a turn of the event loop. */
 const callsPerTurn = 32
@@ -230,34 +235,44 @@ export function isUnavailable(error: unknown): boolean {
   return cause === undefined || (cause as { transient?: unknown } | null)?.transient === true
 }
 
-async function withinTime(call: Call, leftMs: number): Promise<unknown> {
-  const { send, undo, clock, driver, verb, writes, settings } = call
-  let answer: Promise<unknown> | undefined
-  const late = Promise.withResolvers<never>()
-  const timer = clock.after(leftMs, () => {
-    const message = `${driver} storage: ${verb} was not answered within ${settings.callTimeoutMs} ms. ${effect(writes)}`
-    late.reject(new StorageError(message, { maybeApplied: writes, reason: 'timeout' }))
-    if (undo) answer!.then(undo).catch(() => {})
+/** One promise and one timer for a call, not Promise.race: a worker with one slot makes a call per job. */
+function withinTime(guarded: GuardedVerb, args: unknown[], leftMs: number): Promise<unknown> {
+  const { method, undo, clock, driver, verb, writes, settings } = guarded
+  return new Promise((resolve, reject) => {
+    let answer: Promise<unknown> | undefined
+    const timer = clock.after(leftMs, () => {
+      const message = `${driver} storage: ${verb} was not answered within ${settings.callTimeoutMs} ms. ${effect(writes)}`
+      reject(new StorageError(message, { maybeApplied: writes, reason: 'timeout' }))
+      if (undo) answer!.then(undo).catch(() => {})
+    })
+    const succeed = (value: unknown): void => {
+      timer.cancel()
+      resolve(value)
+    }
+    const fail = (error: unknown): void => {
+      timer.cancel()
+      reject(error as Error)
+    }
+    try {
+      answer = method(...args)
+      void answer.then(succeed, fail)
+    } catch (error) {
+      fail(error)
+    }
   })
-  try {
-    answer = send()
-    return await Promise.race([answer, late.promise])
-  } finally {
-    timer.cancel()
-  }
 }
 
 const isTransient = (error: unknown): boolean =>
   error !== null && typeof error === 'object' && 'transient' in error && error.transient === true
 
 /** Whether a failed call may have been applied: as the driver says, else every write may. */
-function mayBeApplied(error: unknown, { writes }: Pick<Call, 'writes'>): boolean {
+function mayBeApplied(error: unknown, { writes }: Pick<GuardedVerb, 'writes'>): boolean {
   const { maybeApplied } = (error ?? {}) as { maybeApplied?: unknown }
   return typeof maybeApplied === 'boolean' ? maybeApplied : writes
 }
 
 /** @param maybeApplied whether any of its tries may have been applied */
-function asStorageError(error: unknown, call: Pick<Call, 'driver' | 'verb'>, maybeApplied: boolean): unknown {
+function asStorageError(error: unknown, guarded: Pick<GuardedVerb, 'driver' | 'verb'>, maybeApplied: boolean): unknown {
   // The last try was not applied, but an earlier one may have been.
   const isOnlyLast = maybeApplied && (error as { maybeApplied?: unknown } | null)?.maybeApplied === false
   if (isHoldfastError(error))
@@ -265,7 +280,7 @@ function asStorageError(error: unknown, call: Pick<Call, 'driver' | 'verb'>, may
   const { code, message = 'unknown' } = (error ?? {}) as { code?: unknown; message?: unknown }
   if (code === 'INVALID_ARGUMENT') return error
   const reason = String(message).replace(/[.\s]+$/, '')
-  const text = `${call.driver} storage: ${call.verb} failed: ${reason}. ${effect(maybeApplied)}`
+  const text = `${guarded.driver} storage: ${guarded.verb} failed: ${reason}. ${effect(maybeApplied)}`
   return new StorageError(text, { cause: error, maybeApplied })
 }
 

@@ -49,6 +49,8 @@ export const sharedOptions = {
   pollMs: { default: 5_000, check: positiveOrInfinity },
   /** Time between two writes of a worker's entry in workers(), in ms. False: none. */
   presenceMs: { default: 60_000, check: isPresence },
+  /** Longest time that a worker holds a job ahead of a free slot, in ms. False: it holds none. */
+  prefetchMs: { default: 20, check: isPrefetch },
   /** Grows with each deployment of the code that declares schedules. */
   release: { default: 0, check: integer(0) },
   concurrency: { default: 1, check: integer(1, 10_000) },
@@ -121,6 +123,11 @@ function isLogger(name: string, value: unknown): void {
 function isPresence(name: string, value: unknown): void {
   const isPeriod = Number.isInteger(value) && (value as number) >= 100
   if (value !== false && !isPeriod) throw invalidArgument(name, 'an integer >= 100, or false', value)
+}
+
+function isPrefetch(name: string, value: unknown): void {
+  const isTime = Number.isInteger(value) && (value as number) >= 1 && (value as number) <= 500
+  if (value !== false && !isTime) throw invalidArgument(name, 'an integer from 1 to 500, or false', value)
 }
 
 function isGroup(name: string, value: unknown): void {

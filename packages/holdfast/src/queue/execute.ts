@@ -23,6 +23,7 @@ import { type AfterExecution, applyHook } from './after-execution.ts'
 import { deadLetterOf } from './dead-letter.ts'
 import { callHandler, HandlerJob, type Job, type JobHandler } from './handler.ts'
 import type { ResolvedQueueConfig } from './queue-config.ts'
+import { inAttemptSpan } from './tracing.ts'
 
 export interface Handling<TPayload, TResult> {
   readonly handler: JobHandler<TPayload, TResult>
@@ -49,7 +50,7 @@ export function workOf<P, R>(
   publishEvent: PublishEvent,
   onCompleted: NonNullable<WorkType['onCompleted']>,
 ): WorkType {
-  const { type, workerId, timeoutMs = Infinity, maxAttempts, payloadSerde, keep } = config
+  const { name, type, workerId, timeoutMs = Infinity, maxAttempts, payloadSerde, keep } = config
   const letterOf = letters(config)
   const handling = { ...config, handler, label: workerId, publishEvent, letterOf }
   // Never longer than the timeout, so that the job of a dead worker is free by then.
@@ -61,7 +62,7 @@ export function workOf<P, R>(
     capMs: timeoutMs,
     maxAttempts,
     keep,
-    run: (attempt) => runAttempt(attempt, handling),
+    run: (attempt) => inAttemptSpan(name, attempt.job, () => runAttempt(attempt, handling)),
     onCompleted,
     ...(letterOf && { deadLetterOf: letterOf }),
     payloadOf: (bytes) => {
@@ -94,7 +95,8 @@ async function runAttempt<P, R>(attempt: Attempt, handling: Handling<P, R>): Pro
     // Awaited only with a hook: without one it would cost a tick for nothing.
     return end instanceof Promise ? await end : end
   } catch (thrown) {
-    return endOf(attempt, handling, payload as P, await decisionAbout(attempt, handling, job, thrown))
+    // Not awaited here: what an async function keeps for each await is made for every job, and nearly none comes here.
+    return endOfThrown(attempt, handling, payload as P, job, thrown)
   }
 }
 
@@ -128,6 +130,16 @@ async function completeWithHook<P, R>(
     value: changed.value,
     payload,
   }
+}
+
+async function endOfThrown<P, R>(
+  attempt: Attempt,
+  handling: Handling<P, R>,
+  payload: P,
+  job: Job<P> | undefined,
+  thrown: unknown,
+): Promise<AttemptEnd> {
+  return endOf(attempt, handling, payload, await decisionAbout(attempt, handling, job, thrown))
 }
 
 /** @param job undefined: its payload could not be decoded, and onError has nothing to judge */

@@ -60,7 +60,7 @@ export class HandlerWorker<TPayload, TResult> {
   async start(signal: AbortSignal): Promise<void> {
     const handler = this.#handler
     if (!handler || this.#worker || signal.aborted) return
-    const { clock, workerId, concurrency, pollMs, presenceMs } = this.#config
+    const { clock, workerId, concurrency, pollMs, presenceMs, prefetchMs } = this.#config
     const worker = new Worker({
       storage: this.#storage,
       clock,
@@ -68,6 +68,7 @@ export class HandlerWorker<TPayload, TResult> {
       concurrency,
       pollMs,
       presenceMs,
+      prefetchMs,
       limits: this.#limits,
       slotPauseMs: 0,
       loopBackoff: engineDefaults.loopBackoff,

@@ -73,8 +73,11 @@ export class HandlerJob<P> implements Job<P> {
   }
 }
 
+/** For a handler that does not take it. */
+const noCallback = (): void => {}
+
 export function callHandler<P, R>(handler: JobHandler<P, R>, job: Job<P>): R | Promise<R> {
-  if (handler.length < 2) return handler(job, () => {}) as R | Promise<R>
+  if (handler.length < 2) return handler(job, noCallback) as R | Promise<R>
   // The first outcome counts. Of a promise that is returned as well, only a rejection counts.
   return new Promise<R>((resolve, reject) => {
     const returned: unknown = handler(job, (error, result) => {

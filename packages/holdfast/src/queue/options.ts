@@ -52,6 +52,7 @@ export const queueOptions = {
   pollMs: { check: sharedOptions.pollMs.check },
   blockTimeout: { alias: 'pollMs', check: seconds('pollMs'), convert: toMs },
   presenceMs: sharedOptions.presenceMs,
+  prefetchMs: sharedOptions.prefetchMs,
   schedules: { check: isObject },
   release: sharedOptions.release,
   limits: sharedOptions.limits,

@@ -78,6 +78,11 @@ export interface QueueConfig<TPayload, TResult = void, Tx = unknown> {
   /** Time between two writes of this worker's entry in workers(), in ms. False: no entry, and no call while idle. @default 60_000 */
   readonly presenceMs?: number | false | undefined
   /**
+   * While handlers are short, jobs are claimed ahead of a free slot, and held for this time at most, in ms. False: a job is claimed only
+   * when a slot is free, and each outcome is stored before the slot takes its next job. @default 20
+   */
+  readonly prefetchMs?: number | false | undefined
+  /**
    * Schedules by name, stored at start(): new ones are added, changed ones replaced. Every started queue of this name
    * that has a handler or declares schedules fires them, and the storage adds one job per slot.
    */

@@ -86,6 +86,7 @@ import { emittedArguments, emittedNames, type QueueEvents } from './queue-events
 import type { DrainWaitingOptions, QueuePauseOptions } from './operating.ts'
 import { declaredSchedules, queueSchedules, type QueueSchedules } from './schedules.ts'
 import { type MessageStatus, statusOf, type UpdateResultTTLResult, updateTTLResult, waitedResult } from './status.ts'
+import { endWith, sendSpan } from './tracing.ts'
 import { Waits, type WaitStart } from './waits.ts'
 
 /**
@@ -136,10 +137,12 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     })
     this.#storage = guardStorage(storage, clock, this.#publishEvent)
     this.#connection = new Connection(this.#storage, name)
-    const add = (jobs: readonly NewJob[]): Promise<AddVerdict[]> =>
-      this.#storage.add(jobs).catch((error: unknown) => {
+    const add = (jobs: readonly NewJob[]): Promise<AddVerdict[]> => {
+      this.#addLimits.look()
+      return this.#storage.add(jobs).catch((error: unknown) => {
         throw this.#connection.explain(error)
       })
+    }
     this.#adder = new Adder(clock.newId(), add, storage.settings.addsPerCall, (answers) => this.#publishAdded(answers))
     this.#limitsCopy = new LimitsCopy({
       storage: this.#storage,
@@ -356,12 +359,14 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
       tx === undefined ? this.#addLimits.ready() : this.#addLimits.readyInTransaction(),
     )
     limitAll(drafts, this.#addLimits, clock)
-    const verdicts = await addInMoves(
+    const span = sendSpan(this.name, drafts)
+    const added = addInMoves(
       drafts,
       tx !== undefined,
       () => clock.newId(),
       (jobs) => this.#addMove(jobs, tx),
     )
+    const verdicts = await (span ? endWith(span, added) : added)
     return verdicts.map((verdict, index) => itemResult(verdict, drafts[index]!, resultSerde))
   }
 
@@ -573,6 +578,12 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   }
 
   #add<T>(job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {
+    const span = sendSpan(this.name, [job])
+    if (span) return endWith(span, this.#addUntraced(job, answerOf))
+    return this.#addUntraced(job, answerOf)
+  }
+
+  #addUntraced<T>(job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {
     if (!this.#connection.isOpen) return this.#whenConnected(() => this.#addConnected(job, answerOf))
     return this.#addConnected(job, answerOf)
   }
@@ -594,17 +605,20 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   /** Adds one job under its own token: a batch may not mix transactions. Publishes nothing: the transaction may roll back. */
   #addIn<T>(tx: Tx, job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {
     job.token ??= this.#config.clock.newId()
-    return this.#whenConnected(async () => {
+    const span = sendSpan(this.name, [job])
+    const added = this.#whenConnected(async () => {
       this.#addLimits.readyInTransaction()
       this.#addLimits.apply(job)
       const [verdict] = await this.#storage.add([job as NewJob], tx)
       return acceptedOr(job, answerOf)(verdict!)
     })
+    return span ? endWith(span, added) : added
   }
 
   /** One move of enqueueMany(). */
   #addMove(jobs: readonly NewJob[], tx: Tx | undefined): Promise<AddVerdict[]> {
     return this.#whenConnected(async () => {
+      if (tx === undefined) this.#addLimits.look()
       const verdicts = await this.#storage.add(jobs, tx)
       if (tx === undefined) this.#publishAdded(verdicts)
       return verdicts
@@ -636,6 +650,13 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   }
 
   #emit(event: EngineEvent): void {
+    // First, because nearly every job emits this one.
+    if (event.name === 'completed') {
+      if (this.listenerCount('completed') > 0) {
+        emitSafely(this, this.#config.logger, 'completed', event.id, event.result)
+      }
+      return
+    }
     if (event.name === 'released') emitSafely(this, this.#config.logger, 'released', event.id)
     const name = emittedNames[event.name]
     // Most events have no listener: their arguments are built only for one.

@@ -83,7 +83,10 @@ export class Waits {
    * @param token of the job @param result as it was stored
    */
   onCompleted(id: string, token: string, result: Bytes | undefined): void {
-    for (const wait of this.#waits.get(id) ?? []) {
+    // Called for every job; nearly none is waited for.
+    const waits = this.#waits.size === 0 ? undefined : this.#waits.get(id)
+    if (!waits) return
+    for (const wait of waits) {
       if (wait.token === token) this.#applyHint(wait, { id, token, result })
       // The add is not answered yet: #begin() applies it.
       else if (wait.token === undefined) Object.assign(wait, { hinted: true, hint: { id, token, result } })

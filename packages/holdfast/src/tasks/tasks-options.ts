@@ -35,6 +35,11 @@ export interface TasksOptions {
   /** With `storage`: time between two writes of this worker's entry in workers(), in ms. False: no entry. @default 60_000 */
   readonly presenceMs?: number | false | undefined
   /**
+   * While handlers are short, jobs are claimed ahead of a free slot, and held for this time at most, in ms. False: a job is claimed only
+   * when a slot is free, and each outcome is stored before the slot takes its next job. @default 20
+   */
+  readonly prefetchMs?: number | false | undefined
+  /**
    * Number of the deployed version, which grows with each. Only a greater one removes schedules that no task declares any longer, and a
    * lower one changes no schedules and no limits. @default 0
    */

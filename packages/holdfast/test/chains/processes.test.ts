@@ -12,6 +12,7 @@ import { after, describe, test, type TestContext } from 'node:test'
 import { createClient } from 'holdfast/chains'
 import { fakeClock } from 'holdfast/testing'
 import { quickFolder } from '../drivers.ts'
+import { programOf } from '../../../../scripts/test-programs.ts'
 import { sized, sizeOf } from '../full-size.ts'
 import { sleep } from '../queue/driver.ts'
 import { newSchema, postgresPlace, stopPostgres } from '../postgres-subject.ts'
@@ -22,7 +23,7 @@ import { poisonAttempts, types } from './fixtures/types.ts'
 after(stopPlaces)
 after(stopPostgres)
 
-const script = new URL('fixtures/process.ts', import.meta.url).pathname
+const script = programOf(new URL('fixtures/process.ts', import.meta.url))
 
 let prefixes = 0
 

@@ -7,6 +7,7 @@ import type { ChainDriver } from './driver.ts'
 import { faceTests } from './faces.ts'
 import { flakyTests } from './flaky.ts'
 import { leaseTests } from './leases.ts'
+import { manyBlockerTests } from './many-blockers.ts'
 import { middlewareTests } from './middlewares.ts'
 import { observerTests } from './observing.ts'
 import { operatingTests } from './operating.ts'
@@ -25,6 +26,7 @@ export function chainTests(driver: ChainDriver): void {
   faceTests(driver)
   flakyTests(driver)
   leaseTests(driver)
+  manyBlockerTests(driver)
   middlewareTests(driver)
   observerTests(driver)
   operatingTests(driver)

@@ -33,7 +33,7 @@ export function duplicateTests(driver: TestDriver): void {
       }
     })
 
-    const rounds = sizeOf(1_000, driver.name, { memory: 1_000, else: 300 })
+    const rounds = sizeOf(1_000, driver.name, { memory: 1_000, else: 150 })
     test(`[trap 31] an enqueue that meets the expiry of its id, ${rounds} times: queued means that it runs`, async (t) => {
       const { queue } = await bench(t, driver)
       const worker = queue<number, number>({ resultTTL: 1 })

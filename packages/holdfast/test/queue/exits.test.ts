@@ -4,9 +4,9 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { describe, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { programOf } from '../../../../scripts/test-programs.ts'
 
-const child = fileURLToPath(new URL('./fixtures/exit.ts', import.meta.url))
+const child = programOf(new URL('./fixtures/exit.ts', import.meta.url))
 
 async function run(scene: string): Promise<{ code: number | null; output: string; afterStopMs: number }> {
   const { promise, resolve } = Promise.withResolvers<{ code: number | null; output: string; afterStopMs: number }>()

@@ -26,7 +26,7 @@ export function idleWorkerTests(driver: TestDriver): void {
       assert.equal((await second.getStatus('a'))!.attempts, 1)
     })
 
-    const rounds = sizeOf(100, driver.name, { memory: 100, else: 40 })
+    const rounds = sizeOf(100, driver.name, { memory: 100, else: 20 })
     test(`[trap 30] an idle worker that is stopped takes no job with it, ${rounds} times`, async (t) => {
       const { queue } = await bench(t, driver)
       // It polls too rarely to find by itself what the other might have taken.

@@ -55,6 +55,8 @@ export function placeTests(driver: ProcessDriver): void {
         maxRetries: 3,
         concurrency: 10,
         resultTTL: 20,
+        // What workers note of themselves, and the figures of the last days, stay after the jobs.
+        presenceMs: false,
       })
       t.after(() => queue.stop())
       queue.execute(({ id, attempts, payload }) => {

@@ -6,7 +6,7 @@ import { JobCancelledError, Reaper } from 'holdfast'
 import { sized } from '../full-size.ts'
 import { bench, sleep, type TestDriver, until } from './driver.ts'
 
-const [rounds, manyRounds] = [sized(500, 60), sized(1_000, 120)]
+const [rounds, manyRounds] = [sized(500, 40), sized(1_000, 80)]
 
 /** So many turns of the event loop: where a race is met differs from round to round. */
 async function turns(count: number): Promise<void> {

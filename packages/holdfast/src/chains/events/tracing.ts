@@ -1,46 +1,14 @@
-// Spans around starts, continuations and attempts, and the trace context that goes with a job. No tracing library is imported
-// here: `holdfast/telemetry` installs one.
+// The spans of chains, around starts, continuations and attempts.
 
 import type { GuardedStorage } from '../../engine/guard.ts'
+import { installedTracing, type Span, type TraceContext } from '../../engine/tracing.ts'
 import type { ClaimedJob, JobRef } from '../../storage/storage.ts'
-import type { TraceContext } from '../types/records.ts'
 import { decodeTrace } from '../job/carried.ts'
 import { typeNameOf } from '../job/stored-type.ts'
 
-export interface SpanOptions {
-  readonly kind: 'producer' | 'consumer' | 'internal'
-  readonly attributes?: Readonly<Record<string, string | number>>
-  /** @default the active one */
-  readonly parent?: TraceContext
-}
-
-export interface Span {
-  /** To be stored with a job. Undefined: nothing is recorded. */
-  readonly traceContext: TraceContext | undefined
-  link(to: TraceContext): void
-  /** Makes it the active span while `run` runs. */
-  run<R>(run: () => R): R
-  /** @param error why it failed */
-  end(error?: unknown): void
-}
-
-export interface Tracing {
-  start(name: string, options: SpanOptions): Span
-}
-
-let installed: Tracing | undefined
-
-/** For this process, in place of what was installed before. @returns what uninstalls it */
-export function installTracing(tracing: Tracing): () => void {
-  installed = tracing
-  return () => {
-    if (installed === tracing) installed = undefined
-  }
-}
-
 /** Undefined: no telemetry is installed. */
 export function producerSpan(ref: JobRef, chain: JobRef, parent: TraceContext | undefined): Span | undefined {
-  return installed?.start(`send ${typeNameOf(ref.type)}`, {
+  return installedTracing()?.start(`send ${typeNameOf(ref.type)}`, {
     kind: 'producer',
     attributes: attributesOf(ref, chain),
     parent,
@@ -58,10 +26,11 @@ export async function inAttemptSpan<R>(
   run: () => Promise<R>,
   errorOf: (end: R) => Error | undefined,
 ): Promise<R> {
-  if (!installed) return run()
+  const tracing = installedTracing()
+  if (!tracing) return run()
   const attributes = { ...attributesOf(job, job.chain), 'holdfast.attempt': job.attempt }
   const parent = decodeTrace(job.trace).traceContext
-  const span = installed.start(`process ${typeNameOf(job.type)}`, { kind: 'consumer', attributes, parent })
+  const span = tracing.start(`process ${typeNameOf(job.type)}`, { kind: 'consumer', attributes, parent })
   // Beside the handler, which does not wait for the links.
   const linking = linkNeighbours(storage, job, span)
   const end = await span.run(run)
@@ -71,8 +40,9 @@ export async function inAttemptSpan<R>(
 
 /** A part of an attempt. */
 export async function inSpan<R>(name: string, run: () => Promise<R>): Promise<R> {
-  if (!installed) return run()
-  const span = installed.start(name, { kind: 'internal' })
+  const tracing = installedTracing()
+  if (!tracing) return run()
+  const span = tracing.start(name, { kind: 'internal' })
   try {
     const answer = await span.run(run)
     span.end()

@@ -2,7 +2,7 @@
 // text and does not read it.
 
 import type { ClaimedJob } from '../../storage/storage.ts'
-import type { TraceContext } from '../types/records.ts'
+import { decodeTraceContext, type TraceContext } from '../../engine/tracing.ts'
 
 interface Carried extends Partial<TraceContext> {
   readonly chainAt?: number
@@ -14,9 +14,8 @@ export function encodeTrace(trace: TraceContext | undefined, chainAt?: number): 
 }
 
 export function decodeTrace(trace: string | undefined): { traceContext?: TraceContext } {
-  const { traceparent, tracestate } = carriedBy(trace)
-  if (traceparent === undefined) return {}
-  return { traceContext: tracestate === undefined ? { traceparent } : { traceparent, tracestate } }
+  const traceContext = decodeTraceContext(trace)
+  return traceContext ? { traceContext } : {}
 }
 
 /** When the first job of the chain was created, by the storage's clock. Undefined: not known. */

@@ -4,10 +4,11 @@
 import type { Clock } from '../../clock.ts'
 import { HoldfastError, invalidArgument, JobTypeValidationError } from '../../errors.ts'
 import type { JobRef, NewJob, Retention } from '../../storage/storage.ts'
-import { producerSpan, type Span } from '../events/tracing.ts'
+import { producerSpan } from '../events/tracing.ts'
 import { isGiven, startOptions } from '../options.ts'
 import type { CheckedBlocker, JobTypeRegistry } from '../registry.ts'
-import type { ChainRef, TraceContext } from '../types/records.ts'
+import type { ChainRef } from '../types/records.ts'
+import type { Span, TraceContext } from '../../engine/tracing.ts'
 import { checkCycles } from './blocker-cycles.ts'
 import { chainStartOf, decodeTrace, encodeTrace } from './carried.ts'
 import {

@@ -6,7 +6,8 @@ import { deduplicationOf, type DeduplicationOptions, isDeduplication } from '../
 import { checkDebounced, setWhen, type SharedJobOptions, sharedFieldsOf } from '../../engine/job/job-options.ts'
 import type { ClaimedJob, Deduplication, NewJob, Retention } from '../../storage/storage.ts'
 import { continueOptions, deduplicationOptions, startOptions } from '../options.ts'
-import type { ChainRef, TraceContext } from '../types/records.ts'
+import type { ChainRef } from '../types/records.ts'
+import type { TraceContext } from '../../engine/tracing.ts'
 import type { ChainDeduplication, OnBlockerFailure, Schedule } from '../types/start-options.ts'
 
 /** Complete once it is resolved: `schedule` is an alias of `delayMs` and `runAt`. */

@@ -1,5 +1,6 @@
 // Jobs and chains as they are read: records whose types follow from the registry, as unions on `state`.
 
+import type { TraceContext } from '../../engine/tracing.ts'
 import type { AttemptView } from '../../engine/job/job-view.ts'
 import type { JobSchedule } from '../../engine/schedule/slot-job.ts'
 import type { ErrorDetails } from '../../errors.ts'
@@ -17,12 +18,6 @@ import type {
 export interface ChainRef<N extends string = string> {
   readonly typeName: N
   readonly id: string
-}
-
-/** As W3C Trace Context has it. */
-export interface TraceContext {
-  readonly traceparent: string
-  readonly tracestate?: string | undefined
 }
 
 export interface JobFields<N extends string, Input, ChainName extends string, Blockers> {

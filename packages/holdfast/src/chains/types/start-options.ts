@@ -13,7 +13,8 @@ import type {
   IsUnion,
   JobTypeName,
 } from './job-types.ts'
-import type { BlockerChains, ChainRef, JobChainOf, TraceContext } from './records.ts'
+import type { BlockerChains, ChainRef, JobChainOf } from './records.ts'
+import type { TraceContext } from '../../engine/tracing.ts'
 
 /** An option of client methods: a transaction of the user's, where the storage has transactions. */
 export type TxOption<Tx> = [Tx] extends [never] ? { readonly tx?: never } : { readonly tx?: Tx | undefined }

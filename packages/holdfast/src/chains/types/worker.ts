@@ -131,6 +131,11 @@ export interface InProcessWorkerOptions<T, Tx> extends ProcessingOptions<NoInfer
   readonly concurrency?: number | undefined
   /** Time between two writes of this worker's entry in workers(), in ms. False: no entry, and no call while idle. @default 60_000 */
   readonly presenceMs?: number | false | undefined
+  /**
+   * While handlers are short, jobs are claimed ahead of a free slot, and held for this time at most, in ms. False: a job is claimed only
+   * when a slot is free, and each outcome is stored before the slot takes its next job. @default 20
+   */
+  readonly prefetchMs?: number | false | undefined
   /** A handler for each type that the worker serves; at least one. */
   readonly jobTypeProcessors: JobTypeProcessors<T, Tx>
   /**

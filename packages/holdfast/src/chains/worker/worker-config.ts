@@ -58,6 +58,7 @@ export function resolveWorkerOptions<T, Tx>(options: InProcessWorkerOptions<T, T
     concurrency,
     pollMs,
     presenceMs: given.presenceMs,
+    prefetchMs: given.prefetchMs,
     nextJobDelayMs,
     schedules: given.schedules as Readonly<Record<string, GivenChainSchedule>> | undefined,
     release: given.release,

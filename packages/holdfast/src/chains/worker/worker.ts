@@ -221,7 +221,7 @@ class ChainWorker implements InProcessWorker {
 
   #newWorker(): Worker {
     const { storage, clock, publishEvent } = this.#dependencies
-    const { concurrency, pollMs, presenceMs, nextJobDelayMs, types, workerId, loopBackoff } = this.#config
+    const { concurrency, pollMs, presenceMs, prefetchMs, nextJobDelayMs, types, workerId, loopBackoff } = this.#config
     return new Worker({
       storage,
       clock,
@@ -229,6 +229,7 @@ class ChainWorker implements InProcessWorker {
       concurrency,
       pollMs,
       presenceMs,
+      prefetchMs,
       slotPauseMs: nextJobDelayMs,
       limits: this.#dependencies.limits,
       loopBackoff,

@@ -1,11 +1,12 @@
 // doctor: what may cost jobs or keep them from running, found in the types, workers and schedules of a storage, and by its driver.
-// It only reads.
+// It changes nothing; one hint is sent, to see whether it arrives.
 
 import type { Clock } from '../../clock.ts'
 import type { Finding } from '../../storage/storage.ts'
 import type { GuardedStorage } from '../guard.ts'
 import { listWorkers } from '../operate/list-workers.ts'
 import { clockFindings } from './clock.ts'
+import { hintFindings } from './hints.ts'
 import { jobFindings } from './jobs.ts'
 import { scheduleFindings } from './schedules.ts'
 import { workerFindings } from './workers.ts'
@@ -24,6 +25,7 @@ export async function diagnose(storage: GuardedStorage, clock: Clock): Promise<F
     ...jobFindings(counts, workers),
     ...workerFindings(workers),
     ...(await scheduleFindings(storage, clock)),
+    ...(await hintFindings(storage, clock)),
   ]
   return found.toSorted((a, b) => rank(a) - rank(b))
 }

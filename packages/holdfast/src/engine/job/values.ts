@@ -16,7 +16,12 @@ const envelopeStart = '{"$holdfast":1,'
 /** A plain value that looks like an envelope is put into one, so that it comes back as itself. */
 const markerStart = '{"$holdfast":'
 
-export const isEnvelope = (text: string): boolean => text.startsWith(envelopeStart)
+/** Code of `$`. Nearly no text has it there: one comparison is enough for the others. */
+const dollar = 0x24
+
+export const isEnvelope = (text: string): boolean => text.charCodeAt(2) === dollar && text.startsWith(envelopeStart)
+
+const hasMarker = (json: string): boolean => json.charCodeAt(2) === dollar && json.startsWith(markerStart)
 
 /** @param types as JSON @param value as JSON */
 export const envelopeText = (types: string, value: string): string =>
@@ -31,17 +36,19 @@ const plainDepth = 64
  * @throws SerializationError with the path of what cannot be stored
  */
 export function encodeValue(value: unknown, name = 'payload', what: ValueKind = 'payload'): Buffer {
-  return Buffer.from(valueText(value, name, what))
+  return Buffer.from(plainText(value) ?? describedText(value, name, what))
 }
 
 /** Encodes a value as text. @throws SerializationError */
 export function valueText(value: unknown, name = 'payload', what: ValueKind = 'payload'): string {
+  return plainText(value) ?? describedText(value, name, what)
+}
+
+function describedText(value: unknown, name: string, what: ValueKind): string {
   try {
-    const plain = plainText(value)
-    if (plain !== undefined) return plain
     const { types, json } = describe(value)
     // No types: the value was not plain only because of a toJSON method.
-    if (Object.keys(types).length === 0 && !json.startsWith(markerStart)) return json
+    if (Object.keys(types).length === 0 && !hasMarker(json)) return json
     return envelopeText(JSON.stringify(types), json)
   } catch (error) {
     const refused =
@@ -56,7 +63,7 @@ function plainText(value: unknown): string | undefined {
   try {
     if (!isPlain(value, plainDepth)) return undefined
     const json = JSON.stringify(value)
-    return json.startsWith(markerStart) ? undefined : json
+    return hasMarker(json) ? undefined : json
   } catch {
     return undefined
   }

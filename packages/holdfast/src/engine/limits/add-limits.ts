@@ -48,9 +48,9 @@ export class AddLimits {
     this.#isExclusive = storage.settings.exclusiveTransactions === true
   }
 
-  /** Undefined: the limits are known. Else to be awaited before apply(). */
+  /** Undefined: the limits are known, or the producer does not wait for them. Else to be awaited before apply(). */
   ready(): Promise<void> | undefined {
-    if (!this.#waits) return void this.#look()
+    if (!this.#waits) return undefined
     if (this.#turn) return this.#turn
     if (this.#copy.isFresh) return undefined
     const turn = this.#copy.refresh()
@@ -64,11 +64,13 @@ export class AddLimits {
   /** In place of ready(), for an add in a transaction of the user: it does not wait for a read, which may wait for the transaction. */
   readyInTransaction(): void {
     if (this.#isExclusive) return
-    if (!this.#waits) this.#look()
+    if (!this.#waits) this.look()
     else if (!this.#copy.isFresh) this.#refresh()
   }
 
-  #look(): void {
+  /** Reads the limits beside an add, if the producer does not wait. To be called with each call to the storage, not with each job. */
+  look(): void {
+    if (this.#waits) return
     const now = this.#clock.monotonic()
     this.#lookedAt ??= now
     if (now - this.#lookedAt < engineDefaults.limitsMs) return

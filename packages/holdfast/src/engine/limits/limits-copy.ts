@@ -23,12 +23,13 @@ export interface LimitsCopyOptions {
 }
 
 interface Known {
-  readonly effective: EffectiveLimits | undefined
+  readonly effective: EffectiveLimits
   readonly claim: Limits | undefined
 }
 
 export class LimitsCopy {
   readonly #options: LimitsCopyOptions
+  /** The types that have limits. Nearly always none: then no add and no claim looks for its type here. */
   readonly #known = new Map<string, Known>()
   /** When the last read was sent: local, monotonic ms. */
   #readAt = -Infinity
@@ -71,12 +72,12 @@ export class LimitsCopy {
 
   /** The limits in force. Undefined: none. */
   of(type: string): EffectiveLimits | undefined {
-    return this.#known.get(type)?.effective
+    return this.#known.size === 0 ? undefined : this.#known.get(type)?.effective
   }
 
   /** What a claim of the type sends. Undefined: nothing. */
   claimLimits(type: string): Limits | undefined {
-    return this.#known.get(type)?.claim
+    return this.#known.size === 0 ? undefined : this.#known.get(type)?.claim
   }
 
   #read(): Promise<void> {
@@ -113,6 +114,7 @@ export class LimitsCopy {
   }
 
   #set(type: string, effective: EffectiveLimits | undefined): void {
-    this.#known.set(type, { effective, claim: claimLimits(effective) })
+    if (effective) this.#known.set(type, { effective, claim: claimLimits(effective) })
+    else this.#known.delete(type)
   }
 }

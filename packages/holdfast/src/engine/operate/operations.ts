@@ -22,6 +22,7 @@ import type { GuardedStorage } from '../guard.ts'
 import type { Declared } from '../limits/effective-limits.ts'
 import type { WorkerInfo } from '../work/presence.ts'
 import { jobItem } from './job-item.ts'
+import { type JobTree, readTree } from './job-tree.ts'
 import type { JobQuery } from './job-filter.ts'
 import { type JobPage, listRecords } from './list-jobs.ts'
 import { listWorkers } from './list-workers.ts'
@@ -91,6 +92,12 @@ export class Operations {
   explain(ref: JobRef, own?: Declared): Promise<Explanation> {
     const { storage, whenConnected } = this.options
     return whenConnected(() => explainJob(storage, ref, { ...(own && { own }), withWorkers: true }))
+  }
+
+  /** The chain of a job, with the chains that it waits for. Undefined if the job is unknown. */
+  tree(ref: JobRef): Promise<JobTree | undefined> {
+    const { storage, whenConnected } = this.options
+    return whenConnected(() => readTree(storage, ref))
   }
 
   // ── writes ─────────────────────────────────────────────────────────────────────────────────────────────────────────

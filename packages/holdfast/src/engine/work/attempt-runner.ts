@@ -9,6 +9,7 @@ import type { ConditionVariable } from './condition-variable.ts'
 import type { DeadLetters } from './dead-letters.ts'
 import { publishEnded, stalledError } from './outcome-events.ts'
 import type { AttemptEnd, Outcomes } from './outcomes.ts'
+import type { HeldJob, Prefetch } from './prefetch.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 import type { Slots } from './slots.ts'
 import type { WorkType } from './work-type.ts'
@@ -20,6 +21,7 @@ export interface AttemptRunnerOptions {
   readonly abandoned: AbandonedHandlers
   readonly deadLetters: DeadLetters
   readonly slots: Slots
+  readonly prefetch: Prefetch
   readonly outcomes: Outcomes
   /** Notified when an attempt ends, and when a slot becomes free. */
   readonly changed: ConditionVariable
@@ -28,11 +30,16 @@ export interface AttemptRunnerOptions {
   onEnd(): void
 }
 
+/** Held jobs that start in one pass of the event loop, at most: handlers that never wait must not keep answers from being read. */
+const startsPerPass = 32
+
 export class AttemptRunner {
   readonly #options: AttemptRunnerOptions
   readonly #types: ReadonlyMap<string, WorkType>
   readonly #host: AttemptHost
   #stopping = false
+  /** Held jobs that started in this pass of the event loop. */
+  #starts = 0
 
   constructor(options: AttemptRunnerOptions) {
     this.#options = options
@@ -51,15 +58,57 @@ export class AttemptRunner {
   }
 
   /** Begins the jobs of a claim, and publishes what it took back or ended. */
-  receive({ jobs, recovered, ended }: Claim, sentAt: number): void {
-    const { publishEvent, clock, deadLetters } = this.#options
+  receive(claim: Claim, sentAt: number): void {
+    this.#publishTaken(claim)
+    const now = this.#options.clock.monotonic()
+    for (const job of claim.jobs) this.#begin(job, sentAt, now)
+  }
+
+  /** Holds the jobs of a claim until a slot is free. */
+  receiveAhead(claim: Claim, sentAt: number): void {
+    this.#publishTaken(claim)
+    this.#options.prefetch.put(claim.jobs, sentAt)
+    this.#startHeld()
+  }
+
+  /** Releases jobs that were held ahead. */
+  releaseHeld(held: readonly HeldJob[]): void {
+    const { outcomes, clock, onEnd } = this.#options
+    const now = clock.monotonic()
+    for (const { job, sentAt } of held) {
+      const attempt = new Attempt(job, this.#types.get(job.type)!, this.#host, now, sentAt, true)
+      attempt.decided = true
+      attempt.endedAt = now
+      outcomes.push(attempt, { ending: { kind: 'released' } })
+    }
+    onEnd()
+  }
+
+  #publishTaken({ recovered, ended }: Claim): void {
+    const { publishEvent, deadLetters } = this.#options
     for (const { type, id } of recovered) publishEvent({ name: 'stalled', type, id })
     if (ended.length > 0) {
       publishEnded(ended, this.#types, publishEvent)
       deadLetters.addFor(ended)
     }
-    const now = clock.monotonic()
-    for (const job of jobs) this.#begin(job, sentAt, now)
+  }
+
+  /** Starts held jobs in the free slots. */
+  #startHeld(): void {
+    const { prefetch, slots, clock } = this.#options
+    while (prefetch.size > 0 && slots.free > 0) {
+      if (this.#starts >= startsPerPass) return
+      const now = clock.monotonic()
+      const held = prefetch.take(now)
+      if (!held) return
+      if (this.#starts++ === 0) clock.soon(() => this.#nextPass())
+      this.#begin(held.job, held.sentAt, now, true)
+    }
+  }
+
+  #nextPass(): void {
+    this.#starts = 0
+    this.#startHeld()
   }
 
   /** Ends an attempt that reached its longest run. Its slot is free at once; its handler may go on, without effect. */
@@ -85,10 +134,10 @@ export class AttemptRunner {
     }
   }
 
-  #begin(job: ClaimedJob, sentAt: number, now: number): void {
+  #begin(job: ClaimedJob, sentAt: number, now: number, isAhead = false): void {
     const { running, publishEvent } = this.#options
     const work = this.#types.get(job.type)!
-    const attempt = new Attempt(job, work, this.#host, now, sentAt)
+    const attempt = new Attempt(job, work, this.#host, now, sentAt, isAhead)
     running.add(attempt, now)
     // Claimed while stop() was called.
     if (this.#stopping) return this.#end(attempt, { ending: { kind: 'released' } })
@@ -102,15 +151,17 @@ export class AttemptRunner {
 
   #end(attempt: Attempt, end: AttemptEnd): void {
     if (attempt.decided) return void end.after?.(undefined)
-    const { clock, running, slots, outcomes, changed, onEnd } = this.#options
+    const { clock, running, slots, prefetch, outcomes, changed, onEnd } = this.#options
     attempt.decided = true
     attempt.endedAt = clock.monotonic()
     running.delete(attempt)
+    prefetch.noteEnd(attempt.endedAt - attempt.startedAt)
     if (!this.#stopping) slots.pause()
     const held = end.after ? this.#holdSlot(end) : end
     if (end.verdict) outcomes.reportSettled(attempt, held, end.verdict)
     else if (attempt.lost) void held.after?.(undefined)
     else outcomes.push(attempt, held)
+    this.#startHeld()
     onEnd()
     changed.notify()
   }
@@ -124,6 +175,7 @@ export class AttemptRunner {
       after: async (verdict) => {
         await end.after!(verdict)
         slots.unhold()
+        this.#startHeld()
         onEnd()
         changed.notify()
       },

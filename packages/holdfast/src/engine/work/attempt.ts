@@ -2,6 +2,7 @@
 
 import { AttemptAbortedError, type AttemptSignal, invalidArgument, type JobAbortReason } from '../../errors.ts'
 import { isObject } from '../../option-checks.ts'
+import { aheadLeaseMs } from '../../storage/rules/job/ahead.ts'
 import type { ClaimedJob, LeaseRef, Report } from '../../storage/storage.ts'
 import { encodeLine } from '../job/log-lines.ts'
 import { encodeProgress, ReportBuffer } from './reports.ts'
@@ -27,8 +28,11 @@ export class Attempt {
   endedAt = 0
   /** When it times out: local, monotonic ms. Infinity: never. */
   readonly capAt: number
-  /** The earliest instant at which its lease may end: local, monotonic ms. */
+  /** The earliest instant at which its lease may end, and when it is to be renewed: local, monotonic ms. */
   leaseEndsAt: number
+  renewAt: number
+  /** Whether its lease is still the short one of a job that was held ahead. */
+  #isAhead: boolean
   abortedFor: JobAbortReason | undefined = undefined
   /** The reason that cancel() was given, with `abortedFor` 'cancelled'. */
   cancelReason: string | undefined = undefined
@@ -53,15 +57,27 @@ export class Attempt {
   #controller: AbortController | undefined
   readonly #host: AttemptHost
 
-  /** @param leasedAt when the claim was sent: the lease began at that instant or later */
-  constructor(job: ClaimedJob, work: WorkType, host: AttemptHost, startedAt: number, leasedAt = startedAt) {
+  /**
+   * @param leasedAt when the claim was sent: the lease began at that instant or later
+   * @param isAhead whether the job was held ahead
+   */
+  constructor(
+    job: ClaimedJob,
+    work: WorkType,
+    host: AttemptHost,
+    startedAt: number,
+    leasedAt = startedAt,
+    isAhead = false,
+  ) {
     this.job = job
     this.work = work
     this.#host = host
     this.counted = job.failures + 1
     this.startedAt = startedAt
-    this.capAt = leasedAt + (work.hasOwnTimer ? work.capMs : (job.timeoutMs ?? work.capMs))
-    this.leaseEndsAt = leasedAt + work.leaseMs
+    this.#isAhead = isAhead
+    this.capAt = (isAhead ? startedAt : leasedAt) + (work.hasOwnTimer ? work.capMs : (job.timeoutMs ?? work.capMs))
+    this.leaseEndsAt = leasedAt + (isAhead ? aheadLeaseMs : work.leaseMs)
+    this.renewAt = leasedAt + this.renewMs
   }
 
   /** Created when it is read: most handlers never read it. */
@@ -76,6 +92,19 @@ export class Attempt {
   get fence(): LeaseRef {
     const { type, id, worker, attempt } = this.job
     return { type, id, worker, attempt }
+  }
+
+  /** Time between two renewals of its lease, in ms. */
+  get renewMs(): number {
+    return this.#isAhead ? aheadLeaseMs / 4 : this.work.renewMs
+  }
+
+  /** The storage renewed its lease. @param now when that was asked for */
+  renewed(now: number, leaseEndsAt: number): void {
+    this.#isAhead = false
+    // Answers may come out of order: an older one must not shorten the lease.
+    this.leaseEndsAt = Math.max(this.leaseEndsAt, leaseEndsAt)
+    this.renewAt = Math.max(this.renewAt, now + this.renewMs)
   }
 
   /** Whether it was decided or lost: what its handler does is dropped. */

@@ -1,11 +1,13 @@
-// One exchange of a worker with the storage: outcomes go out, and jobs for the free slots come in. Where there are both, one
-// call does it.
+// One exchange of a worker with the storage: outcomes go out, and jobs come in, for the free slots or to be held ahead. Where there
+// are both, one call does it.
 
 import type { Clock } from '../../clock.ts'
-import type { Claim, ClaimRequest, Outcome } from '../../storage/storage.ts'
+import { aheadLeaseMs, aheadWorker } from '../../storage/rules/job/ahead.ts'
+import type { Claim, ClaimRequest, ClaimType, Outcome } from '../../storage/storage.ts'
 import type { GuardedStorage } from '../guard.ts'
 import type { LimitsCopy } from '../limits/limits-copy.ts'
 import type { Outcomes } from './outcomes.ts'
+import type { Prefetch } from './prefetch.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 import type { Slots } from './slots.ts'
 import { claimTypes, type WorkType } from './work-type.ts'
@@ -17,13 +19,19 @@ export interface ExchangeOptions {
   readonly types: readonly WorkType[]
   readonly limits: LimitsCopy | undefined
   readonly slots: Slots
+  readonly prefetch: Prefetch
   readonly outcomes: Outcomes
   readonly running: RunningAttempts
   /** Called with the answer to each claim. @param sentAt when the claim was sent, local and monotonic */
   onClaim(claim: Claim, sentAt: number): void
+  /** Called with the answer to each claim of jobs that are to be held ahead. */
+  onClaimAhead(claim: Claim, sentAt: number): void
   /** Called while a claim is in flight and slots are left for a second one. */
   onSlotsLeft(): void
 }
+
+/** Claims for free slots between two claims ahead that found nothing, at most. */
+const longestPause = 256
 
 interface Exchanged {
   /** False if leases were not confirmed, or outcomes not sent: then nothing was claimed. */
@@ -43,6 +51,12 @@ export class Exchange {
   #claims = 0
   /** Whether the last claim found as many jobs as it asked for. */
   #wasFull = false
+  /** Whether a claim ahead may find jobs: the last claim found as many as it asked for. */
+  #mayFindAhead = false
+  /** Claims ahead that found nothing, in a row: what is due has groups, for example. Then they are tried more and more seldom. */
+  #foundNothing = 0
+  /** Claims for free slots until the next one ahead. */
+  #aheadAfter = 0
   #stopping = false
 
   constructor(options: ExchangeOptions) {
@@ -57,28 +71,45 @@ export class Exchange {
 
   /** @throws what the storage rejects with. Outcomes that were not sent are kept for the next exchange. */
   async run(): Promise<Exchanged> {
-    const { outcomes, running, slots, limits } = this.#options
+    const { outcomes, running, limits } = this.#options
     const canClaim = (await outcomes.resend()) && (this.#stopping || (await running.confirm()))
     if (!canClaim) this.mayFindJobs = true
     // A claim keeps to the limits as they were at most 5 s ago. Nothing is read while no claim is to be sent.
     if (limits && canClaim && this.#willClaim && !limits.isFresh) await limits.refresh()
     const batch = outcomes.take()
-    const free = this.#stopping || !canClaim ? 0 : slots.free
+    const free = canClaim ? this.#free : 0
+    const ahead = canClaim ? this.#wantedAhead : 0
     try {
-      if (free > 0 && (this.mayFindJobs || batch.length > 0)) await this.#claim(free, batch)
+      if (ahead > 0) await this.#claimAhead(ahead, batch)
+      else if (free > 0 && (this.mayFindJobs || batch.length > 0)) await this.#claim(free, batch)
       else if (batch.length > 0) await this.#settle(batch)
     } catch (error) {
       outcomes.putBack(batch)
       throw error
     }
-    const hasRoom = canClaim && !this.#stopping && slots.free > 0
-    const hasMore = outcomes.waiting > 0 || outcomes.resendMs === 0 || (this.mayFindJobs && hasRoom)
-    return { canClaim, hasMore }
+    const mayClaim = canClaim && ((this.mayFindJobs && this.#free > 0) || this.#wantedAhead > 0)
+    return { canClaim, hasMore: outcomes.waiting > 0 || outcomes.resendMs === 0 || mayClaim }
+  }
+
+  /** Slots that the next claim may fill: those that no held job takes. */
+  get #free(): number {
+    const { slots, prefetch } = this.#options
+    return this.#stopping ? 0 : Math.max(0, slots.free - prefetch.taken)
+  }
+
+  /**
+   * Jobs that the next claim may take ahead: for free slots too. After one that found too few, the next claim is for free slots only:
+   * a job that must have one may be the next.
+   */
+  get #wantedAhead(): number {
+    const { prefetch } = this.#options
+    if (this.#stopping || !this.#mayFindAhead || !prefetch.isActive) return 0
+    return this.#free + prefetch.wanted
   }
 
   get #willClaim(): boolean {
-    const { outcomes, slots } = this.#options
-    return !this.#stopping && slots.free > 0 && (this.mayFindJobs || outcomes.waiting > 0)
+    const { outcomes } = this.#options
+    return this.#free > 0 && (this.mayFindJobs || outcomes.waiting > 0)
   }
 
   async #claim(free: number, batch: ReturnType<Outcomes['take']>): Promise<void> {
@@ -88,16 +119,37 @@ export class Exchange {
     const sentAt = clock.monotonic()
     slots.reserve(free)
     if (this.#wasFull && slots.free > 0) onSlotsLeft()
-    const request = this.#request(
-      free,
-      batch.map(({ outcome }) => outcome),
-    )
+    const request = this.#request(free, batch, this.#nextTypes())
     const claim = await storage.claim(request).finally(() => slots.unreserve(free))
     outcomes.report(batch, claim.settled)
     this.#wasFull = claim.jobs.length === free
+    this.#mayFindAhead = this.#wasFull && --this.#aheadAfter <= 0
     this.nextDue = claim.nextDue
     this.mayFindJobs ||= this.#wasFull
     onClaim(claim, sentAt)
+  }
+
+  async #claimAhead(count: number, batch: ReturnType<Outcomes['take']>): Promise<void> {
+    const { storage, clock, prefetch, outcomes, onClaimAhead } = this.#options
+    // Limits are decided when a job starts, and a lease ahead must be shorter than that of a job in progress.
+    const types = this.#nextTypes().filter(({ leaseMs, limits }) => leaseMs > aheadLeaseMs && !limits)
+    if (types.length === 0) {
+      this.#mayFindAhead = false
+      return batch.length > 0 ? this.#settle(batch) : undefined
+    }
+    const sentAt = clock.monotonic()
+    const { worker, ...request } = this.#request(count, batch, types)
+    const short = types.map((type) => ({ ...type, leaseMs: aheadLeaseMs }))
+    prefetch.ask(count)
+    const claim = await storage
+      .claim({ ...request, worker: aheadWorker(worker), types: short })
+      .finally(() => prefetch.answered(count))
+    outcomes.report(batch, claim.settled)
+    this.#mayFindAhead = claim.jobs.length === count
+    this.#foundNothing = claim.jobs.length > 0 ? 0 : this.#foundNothing + 1
+    this.#aheadAfter = this.#foundNothing === 0 ? 0 : Math.min(2 ** this.#foundNothing, longestPause)
+    this.nextDue = undefined
+    onClaimAhead(claim, sentAt)
   }
 
   async #settle(batch: ReturnType<Outcomes['take']>): Promise<void> {
@@ -106,17 +158,15 @@ export class Exchange {
     this.nextDue = undefined
   }
 
+  #request(slots: number, batch: ReturnType<Outcomes['take']>, types: readonly ClaimType[]): ClaimRequest {
+    const outcomes = batch.map(({ outcome }): Outcome => outcome)
+    return { worker: `${this.workerId}/${this.#claims}`, label: this.#options.label, slots, outcomes, types }
+  }
+
   /** The types rotate, so that each of them is the first in turn. */
-  #request(slots: number, outcomes: readonly Outcome[]): ClaimRequest {
-    const { label, types, limits } = this.#options
+  #nextTypes(): ClaimType[] {
+    const { types, limits } = this.#options
     const first = this.#claims++ % types.length
-    const rotated = first === 0 ? types : [...types.slice(first), ...types.slice(0, first)]
-    return {
-      worker: `${this.workerId}/${this.#claims}`,
-      label,
-      slots,
-      outcomes,
-      types: claimTypes(rotated, limits),
-    }
+    return claimTypes(first === 0 ? types : [...types.slice(first), ...types.slice(0, first)], limits)
   }
 }

@@ -15,6 +15,10 @@ export function publishOutcome(
   verdict: SettleVerdict,
   publishEvent: PublishEvent,
 ): void {
+  if (verdict.verdict === 'settled' && verdict.state === 'completed') {
+    publishCompleted(attempt, end, verdict, publishEvent)
+    return
+  }
   const { type, id } = attempt.job
   const about = { type, id, attempt: attempt.counted }
   const durationMs = attempt.endedAt - attempt.startedAt
@@ -25,19 +29,6 @@ export function publishOutcome(
   const stalled = (ending.kind === 'retry' || ending.kind === 'failed') && ending.stalled === true
   if (stalled) publishEvent({ name: 'stalled', type, id })
   switch (verdict.state) {
-    case 'completed': {
-      // Field by field: nearly every job publishes this one.
-      return publishEvent({
-        name: 'completed',
-        type,
-        id,
-        attempt: attempt.counted,
-        result: end.value,
-        durationMs,
-        job: attempt.job,
-        verdict,
-      })
-    }
     case 'failing':
       return publishEvent({
         name: 'failing',
@@ -69,6 +60,20 @@ export function publishOutcome(
       return publishEvent({ name: 'released', ...about, job: attempt.job })
     }
   }
+}
+
+/** Nearly every job publishes this one, and nothing else. */
+function publishCompleted(
+  attempt: Attempt,
+  { value }: AttemptEnd,
+  verdict: SettleVerdict & { readonly verdict: 'settled' },
+  publishEvent: PublishEvent,
+): void {
+  const { job, counted, startedAt, endedAt, report } = attempt
+  if (report) publishProgress(attempt, report, publishEvent)
+  const { type, id } = job
+  const durationMs = endedAt - startedAt
+  publishEvent({ name: 'completed', type, id, attempt: counted, result: value, durationMs, job, verdict })
 }
 
 /** Publishes the progress that the storage has just taken, if there is one. */

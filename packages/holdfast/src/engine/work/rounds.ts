@@ -15,6 +15,7 @@ import { type Backoff, delayAfter } from '../job/backoff.ts'
 import type { ConditionVariable } from './condition-variable.ts'
 import type { Exchange } from './exchange.ts'
 import type { Outcomes } from './outcomes.ts'
+import type { Prefetch } from './prefetch.ts'
 import type { Slots } from './slots.ts'
 import type { Wake } from './wake.ts'
 
@@ -23,6 +24,7 @@ export interface RoundsOptions {
   readonly exchange: Exchange
   readonly outcomes: Outcomes
   readonly slots: Slots
+  readonly prefetch: Prefetch
   readonly wake: Wake
   /** Pause before the next round while the storage fails. */
   readonly loopBackoff: Backoff
@@ -105,8 +107,8 @@ export class Rounds {
   /** No round is in flight; or only claims are, another one is allowed, and no outcome has to be sent again. */
   get #canStart(): boolean {
     if (this.#inFlight === 0) return true
-    const { slots, outcomes } = this.#options
-    const areClaims = this.#inFlight < slots.maxClaims && slots.hasClaimsInFlight
+    const { slots, prefetch, outcomes } = this.#options
+    const areClaims = this.#inFlight < slots.maxClaims && (slots.hasClaimsInFlight || prefetch.hasClaimInFlight)
     return areClaims && !this.#stopping && outcomes.size === outcomes.waiting
   }
 

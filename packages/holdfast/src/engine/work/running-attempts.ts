@@ -66,9 +66,7 @@ export class RunningAttempts {
 
   add(attempt: Attempt, now: number): void {
     this.#running.add(attempt)
-    // Counted from the start of the lease: when the claim was sent.
-    const renewAt = attempt.leaseEndsAt - attempt.work.leaseMs + attempt.work.renewMs
-    if (renewAt < this.#renewAt) this.#renewAt = renewAt
+    if (attempt.renewAt < this.#renewAt) this.#renewAt = attempt.renewAt
     const at = Math.min(this.#renewAt, attempt.capAt, now + stallMsOf(attempt) / ticksPerStall)
     if (at < this.#firesAt) this.#arm(at, now)
   }
@@ -101,11 +99,12 @@ export class RunningAttempts {
    * @returns false if the storage did not confirm them
    */
   async confirm(): Promise<boolean> {
+    if (this.#running.size === 0) return true
     // Half a period early: a claim takes time, and clocks differ a little. A lease that ends with the cap cannot be renewed.
     const now = this.#options.clock.monotonic()
     const late = [...this.#running].filter(
-      ({ leaseEndsAt, capAt, lost, locked, work }) =>
-        leaseEndsAt <= now + work.renewMs / 2 && leaseEndsAt < capAt && !lost && !locked,
+      ({ leaseEndsAt, capAt, lost, locked, renewMs }) =>
+        leaseEndsAt <= now + renewMs / 2 && leaseEndsAt < capAt && !lost && !locked,
     )
     return late.length === 0 || this.#extend(late)
   }
@@ -120,8 +119,14 @@ export class RunningAttempts {
   /** Time between two renewals: the shortest of the attempts that run. */
   get #periodMs(): number {
     let shortest = Infinity
-    for (const { work } of this.#running) shortest = Math.min(shortest, work.renewMs)
+    for (const { renewMs } of this.#running) shortest = Math.min(shortest, renewMs)
     return shortest
+  }
+
+  get #firstRenewAt(): number {
+    let first = Infinity
+    for (const { renewAt } of this.#running) first = Math.min(first, renewAt)
+    return first
   }
 
   #arm(at: number, now: number): void {
@@ -143,7 +148,11 @@ export class RunningAttempts {
     }
     // If only the event loop was late, the storage is asked first: the lease may still be valid.
     if (this.#renewing || this.#isUnconfirmed) this.#abortExpired(now)
-    if (!this.#renewing && this.#renewAt <= now) void this.#renew(now)
+    if (!this.#renewing && this.#renewAt <= now) {
+      // The attempt that the timer was set for may have ended.
+      this.#renewAt = this.#firstRenewAt
+      if (this.#renewAt <= now) void this.#renew(now)
+    }
     this.#arm(this.#nextAt(now), now)
   }
 
@@ -202,7 +211,7 @@ export class RunningAttempts {
           })),
         )
         batch.forEach((attempt, index) => {
-          isConfirmed = this.#apply(attempt, verdicts[index]!, now + leaseOf(attempt)) && isConfirmed
+          isConfirmed = this.#apply(attempt, verdicts[index]!, now, now + leaseOf(attempt)) && isConfirmed
         })
         this.#endReports(reports, (index) => 'until' in verdicts[index]!)
       } catch (error) {
@@ -223,18 +232,16 @@ export class RunningAttempts {
     })
   }
 
-  #apply(attempt: Attempt, verdict: LeaseVerdict, leaseEndsAt: number): boolean {
-    // Answers may come out of order: an older one must not shorten the lease.
-    const latest = Math.max(attempt.leaseEndsAt, leaseEndsAt)
+  #apply(attempt: Attempt, verdict: LeaseVerdict, now: number, leaseEndsAt: number): boolean {
     switch (verdict.verdict) {
       case 'busy':
         return false
       case 'cancelling':
-        attempt.leaseEndsAt = latest
+        attempt.renewed(now, leaseEndsAt)
         attempt.abort('cancelled', verdict.reason)
         return true
       case 'extended':
-        attempt.leaseEndsAt = latest
+        attempt.renewed(now, leaseEndsAt)
         if (attempt.work.publishesStarts) this.#publish('renewed', attempt)
         return true
       default:

@@ -3,6 +3,8 @@
 //
 //   Wake ──► Rounds ──► Exchange ──► AttemptRunner ──► Outcomes ──► the next exchange
 //   when      the loop   the call     handlers          results
+//                           └──► Prefetch ──┘
+//                         what is held ahead of a free slot
 //
 // RunningAttempts renews the leases of what runs; Slots counts what may run; Sweeper deletes expired records; Presence lists the
 // worker among the others.
@@ -12,6 +14,7 @@ import { engineDefaults } from '../defaults.ts'
 import type { PublishEvent } from '../events.ts'
 import type { GuardedStorage } from '../guard.ts'
 import type { WorkerState } from '../health.ts'
+import { HistoryRecorder } from '../history/recorder.ts'
 import type { Backoff } from '../job/backoff.ts'
 import type { LimitsCopy } from '../limits/limits-copy.ts'
 import { Sweeper } from '../upkeep/sweep.ts'
@@ -21,6 +24,7 @@ import { ConditionVariable } from './condition-variable.ts'
 import { DeadLetters } from './dead-letters.ts'
 import { Exchange } from './exchange.ts'
 import { Outcomes } from './outcomes.ts'
+import { Prefetch } from './prefetch.ts'
 import { Presence } from './presence.ts'
 import { Rounds } from './rounds.ts'
 import { RunningAttempts } from './running-attempts.ts'
@@ -41,6 +45,8 @@ export interface WorkerOptions {
   readonly pollMs: number
   /** How long a slot stays empty after an attempt, in ms. 0: not at all. */
   readonly slotPauseMs: number
+  /** Longest time that a job is held ahead of a free slot, in ms. False: none is. Nor is one while slots have pauses. */
+  readonly prefetchMs: number | false
   /** Pause between two claims while the storage fails. */
   readonly loopBackoff: Backoff
   /** Time between two writes of its presence, in ms. False: none. */
@@ -52,9 +58,11 @@ export class Worker {
   readonly #options: WorkerOptions
   readonly #running: RunningAttempts
   readonly #slots: Slots
+  readonly #prefetch: Prefetch
   readonly #wake: Wake
   readonly #sweeper: Sweeper
   readonly #presence: Presence
+  readonly #history: HistoryRecorder | undefined
   readonly #attempts: AttemptRunner
   readonly #rounds: Rounds
   readonly #changed: ConditionVariable
@@ -63,7 +71,16 @@ export class Worker {
   #stopping = false
 
   constructor(options: WorkerOptions) {
-    const { storage, clock, types, limits, publishEvent, label, pollMs, concurrency, loopBackoff } = options
+    const { storage, clock, types, limits, label, pollMs, concurrency, loopBackoff, presenceMs } = options
+    // A worker that writes nothing while it is idle writes no history, either.
+    const history = presenceMs === false ? undefined : new HistoryRecorder({ kv: storage.kv, clock })
+    this.#history = history
+    const publishEvent: PublishEvent = history
+      ? (event) => {
+          history.count(event)
+          options.publishEvent(event)
+        }
+      : options.publishEvent
     const schedule = (): void => this.#rounds.schedule()
     const scheduleClaim = (): void => this.#rounds.scheduleClaim()
     this.#options = options
@@ -85,6 +102,12 @@ export class Worker {
       running,
       onFree: scheduleClaim,
     }))
+    const prefetch = (this.#prefetch = new Prefetch({
+      clock,
+      concurrency,
+      prefetchMs: options.slotPauseMs > 0 || options.prefetchMs === false ? 0 : options.prefetchMs,
+      onReturn: (held) => this.#attempts.releaseHeld(held),
+    }))
     const wake = (this.#wake = new Wake({
       storage,
       clock,
@@ -92,7 +115,10 @@ export class Worker {
       limits,
       pollMs,
       onWake: scheduleClaim,
-      onAbort: (ids) => running.recheck(ids),
+      onAbort: (ids) => {
+        running.recheck(ids)
+        prefetch.return(ids)
+      },
     }))
     this.#sweeper = new Sweeper({ storage, clock, types, publishEvent, onEnded: (ended) => deadLetters.addFor(ended) })
     this.#attempts = new AttemptRunner({
@@ -102,6 +128,7 @@ export class Worker {
       abandoned,
       deadLetters,
       slots,
+      prefetch,
       outcomes,
       changed,
       publishEvent,
@@ -114,12 +141,13 @@ export class Worker {
       types,
       limits,
       slots,
+      prefetch,
       outcomes,
       running,
       onClaim: (claim, sentAt) => this.#attempts.receive(claim, sentAt),
+      onClaimAhead: (claim, sentAt) => this.#attempts.receiveAhead(claim, sentAt),
       onSlotsLeft: scheduleClaim,
     })
-    const { presenceMs } = options
     const id = exchange.workerId
     this.#presence = new Presence({
       kv: storage.kv,
@@ -132,7 +160,7 @@ export class Worker {
       running,
       publishEvent,
     })
-    this.#rounds = new Rounds({ clock, exchange, outcomes, slots, wake, loopBackoff, changed, publishEvent })
+    this.#rounds = new Rounds({ clock, exchange, outcomes, slots, prefetch, wake, loopBackoff, changed, publishEvent })
   }
 
   /** Handlers that go on although their attempts timed out. */
@@ -170,6 +198,7 @@ export class Worker {
     this.#stopping = true
     this.#rounds.stop()
     this.#attempts.stop()
+    this.#prefetch.stop()
     this.#sweeper.stop()
     this.#slots.stop()
     const areIdle = (): boolean => this.#slots.areIdle
@@ -185,7 +214,7 @@ export class Worker {
     await this.#deadLetters.flush(Math.max(0, deadline - clock.monotonic()))
     this.#running.stop()
     this.#abandoned.stop()
-    const stopped = Promise.all([this.#wake.stop(), this.#presence.stop()])
+    const stopped = Promise.all([this.#wake.stop(), this.#presence.stop(), this.#history?.flush()])
     await atMost(clock, deadline - clock.monotonic(), stopped).catch(() => {})
     this.#publish('worker_offline')
     return Math.max(0, deadline - clock.monotonic())

@@ -20,6 +20,7 @@ interface Consuming {
   readonly concurrency: number
   readonly pollMs: number
   readonly presenceMs: number | false
+  readonly prefetchMs: number | false
   /** For a stop without one. */
   readonly graceMs: number
   readonly publishEvent: PublishEvent
@@ -31,7 +32,7 @@ interface Consuming {
  * @throws StorageError
  */
 export async function openConsumer(consuming: Consuming, signal: AbortSignal): Promise<Consumer | undefined> {
-  const { name, storage, clock, work, limits, concurrency, pollMs, presenceMs, publishEvent } = consuming
+  const { name, storage, clock, work, limits, concurrency, pollMs, presenceMs, prefetchMs, publishEvent } = consuming
   await storage.connect()
   if (signal.aborted) return void (await disconnect(consuming, engineDefaults.stopWritesMs))
   const { loopBackoff } = engineDefaults
@@ -43,6 +44,7 @@ export async function openConsumer(consuming: Consuming, signal: AbortSignal): P
     concurrency,
     pollMs,
     presenceMs,
+    prefetchMs,
     limits,
     slotPauseMs: 0,
     loopBackoff,

@@ -149,7 +149,10 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
     this.#connection = new Connection(this.#storage, name)
     this.#limits = new LimitsCopy({ storage: this.#storage, clock, types: [resolved], release: resolved.release })
     this.#addLimits = new AddLimits(this.#limits, { clock, storage, waits: resolved.limits !== undefined })
-    this.#sender = new Sender((jobs) => this.#storage.add(jobs), storage.settings.addsPerCall)
+    this.#sender = new Sender((jobs) => {
+      this.#addLimits.look()
+      return this.#storage.add(jobs)
+    }, storage.settings.addsPerCall)
     this.#origin = clock.newId()
   }
 

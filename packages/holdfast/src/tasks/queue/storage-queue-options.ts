@@ -30,6 +30,11 @@ export interface StorageMessageQueueOptions {
   readonly pollInterval?: Duration | undefined
   /** Time between two writes of each worker's entry in workers(), in ms. False: no entry, and no call while idle. @default 60_000 */
   readonly presenceMs?: number | false | undefined
+  /**
+   * While handlers are short, jobs are claimed ahead of a free slot, and held for this time at most, in ms. False: a job is claimed only
+   * when a slot is free, and each outcome is stored before the slot takes its next job. @default 20
+   */
+  readonly prefetchMs?: number | false | undefined
   /** How long handlers may go on after an abort, in ms; then their messages are released. @default 30_000 */
   readonly graceMs?: number | undefined
   /** Alias of graceMs, as a duration. */

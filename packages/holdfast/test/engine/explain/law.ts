@@ -4,12 +4,14 @@
 //   - a job whose only reason is `ready` is started by the claim, or ended by it instead;
 //   - a job that the claim starts had no reason that says otherwise.
 //
+// A claim ahead may pass over a job that waits for a free slot, so only the second line is checked for it.
 // A claim that settles outcomes, takes leases back or ends jobs changes what it finds. Then only the first line is checked, and only if
 // nothing was settled or ended.
 
 import type { ClaimRequest, Storage } from 'holdfast/storage'
 import { explainJob } from '../../../src/engine/explain/explain.ts'
 import type { Explanation, ReasonCode } from '../../../src/engine/explain/explanation.ts'
+import { isAhead } from '../../../src/storage/rules/job/ahead.ts'
 
 type Explain = typeof explainJob
 
@@ -36,7 +38,7 @@ export function lawful(storage: Storage, compared: Compared, explain: Explain = 
     const started = new Set(answer.jobs.map(nameOf))
     for (const [name, { reasons }] of explained) {
       const isReady = reasons.length === 1 && reasons[0]!.code === 'ready'
-      if (isReady && isInTurn(request, name)) {
+      if (isReady && isInTurn(request, name) && !isAhead(request.worker)) {
         compared.ready++
         if (!started.has(name)) throw new Error(`${name} is ready, but the claim passed it over`)
       }

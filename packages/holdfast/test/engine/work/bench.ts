@@ -60,6 +60,7 @@ export function workBench(t: TestContext, { callTimeoutMs = 5_000, claimsInFligh
         pollMs: 60_000,
         slotPauseMs: 0,
         presenceMs: false,
+        prefetchMs: false,
         loopBackoff: engineDefaults.loopBackoff,
         publishEvent,
         types: types.map((type): WorkType => ({
