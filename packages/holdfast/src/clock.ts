@@ -30,26 +30,42 @@ export interface Clock {
 /** Longest delay of a platform timer; longer ones are chained. */
 const longestTimerMs = 2 ** 31 - 1
 
+/** One object: every call to a storage has a timer, which nearly never fires. */
+class SystemTimer implements Timer {
+  readonly #due: number
+  readonly #callback: () => void
+  readonly #keepsAlive: boolean
+  #timeout: NodeJS.Timeout | undefined
+
+  constructor(ms: number, callback: () => void, keepsAlive: boolean) {
+    this.#due = performance.now() + ms
+    this.#callback = callback
+    this.#keepsAlive = keepsAlive
+    if (ms !== Infinity) this.#arm(Math.max(0, ms))
+  }
+
+  cancel(): void {
+    clearTimeout(this.#timeout)
+  }
+
+  #arm(ms: number): void {
+    this.#timeout = setTimeout(() => this.#fire(), Math.min(ms, longestTimerMs))
+    if (!this.#keepsAlive) this.#timeout.unref()
+  }
+
+  #fire(): void {
+    // A platform timer may fire up to a millisecond early.
+    const leftMs = this.#due - performance.now()
+    if (leftMs > 0) this.#arm(Math.ceil(leftMs))
+    else this.#callback()
+  }
+}
+
 /** The clock of the system: Date, performance, setTimeout and node:crypto. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  after(ms, callback, options) {
-    let timer: NodeJS.Timeout
-    const due = performance.now() + ms
-    const arm = (left: number): void => {
-      const wait = Math.min(left, longestTimerMs)
-      timer = setTimeout(() => {
-        // A platform timer may fire up to a millisecond early.
-        const rest = due - performance.now()
-        if (rest > 0) arm(Math.ceil(rest))
-        else callback()
-      }, wait)
-      if (options?.keepsAlive === false) timer.unref()
-    }
-    if (ms !== Infinity) arm(Math.max(0, ms))
-    return { cancel: () => clearTimeout(timer) }
-  },
+  after: (ms, callback, options) => new SystemTimer(ms, callback, options?.keepsAlive !== false),
   soon: (callback) => void setImmediate(callback),
   random: () => randomInt(2 ** 47) / 2 ** 47,
   newId: () => uuidV7(Date.now(), nextRandom()),

@@ -42,6 +42,10 @@ export type {
   AdminOptions,
   TypeFilter,
 } from './admin/admin.ts'
+export type { History, HistoryPoint, HistoryRange } from './engine/history/read-history.ts'
+export type { AdminAudit, AuditEntry, AuditPage, AuditQuery } from './admin/audit.ts'
+export type { ReplayOptions, ReplayResult } from './admin/replay.ts'
+export type { JobTree, TreeJob } from './engine/operate/job-tree.ts'
 export type { EventCounters } from './admin/counters.ts'
 export type { FleetEvent, FleetEventStream } from './admin/fleet-events.ts'
 export type { NamedType } from './admin/options.ts'

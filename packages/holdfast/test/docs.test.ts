@@ -50,6 +50,7 @@ const pages = [
   'docs/doctor.md',
   'docs/cli.md',
   'docs/dashboard.md',
+  'docs/telemetry.md',
   'docs/rate-limits.md',
 ]
 /** A comment with the path of a file, and a block with its content. */

@@ -9,23 +9,28 @@ import type { Subject } from '../../conformance/src/index.ts'
 import { FileStorage } from '../src/storage/file/file-storage.ts'
 import { MemoryStorage } from '../src/storage/memory/memory-storage.ts'
 import { SqliteStorage } from '../src/storage/sqlite/index.ts'
-import { postgresSubject } from './postgres-subject.ts'
+import type { PostgresClientName } from './postgres-subject.ts'
 import type { ClientName } from './redis-places.ts'
-import { liveRedisSubject, redisSubject } from './redis-subject.ts'
 
 /** @param client of those that have several: the library to use */
 export const drivers: Readonly<Record<string, (client?: ClientName) => Subject | Promise<Subject>>> = {
   memory: () => withManualClock((clock) => new MemoryStorage({ clock })),
   sqlite: () => inDirectory((directory, clock) => new SqliteStorage({ path: join(directory, 'jobs.db'), clock })),
   file: () => inDirectory((directory, clock) => new FileStorage({ directory, clock })),
-  redis: (client) => redisSubject('redis', client),
-  'redis-live': (client) => liveRedisSubject('redis', client),
-  cluster: (client) => redisSubject('cluster', client),
-  valkey: (client) => redisSubject('valkey', client),
-  postgres: () => postgresSubject('pg'),
-  'postgres-js': () => postgresSubject('postgresjs'),
-  pgbouncer: () => postgresSubject('pgbouncer'),
+  redis: (client) => redis('redis', client),
+  'redis-live': async (client) => (await import('./redis-subject.ts')).liveRedisSubject('redis', client),
+  cluster: (client) => redis('cluster', client),
+  valkey: (client) => redis('valkey', client),
+  postgres: () => postgres('pg'),
+  'postgres-js': () => postgres('postgresjs'),
+  pgbouncer: () => postgres('pgbouncer'),
 }
+
+// Imported when they are used: a process that loads all drivers and their clients takes twice as long to start.
+const redis = async (at: 'redis' | 'cluster' | 'valkey', client?: ClientName): Promise<Subject> =>
+  (await import('./redis-subject.ts')).redisSubject(at, client)
+const postgres = async (client: PostgresClientName): Promise<Subject> =>
+  (await import('./postgres-subject.ts')).postgresSubject(client)
 
 /** In memory, where there is such a file system: many thousand files, or commits that wait for the disk, are slow on a disk. */
 export const quickFolder = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()

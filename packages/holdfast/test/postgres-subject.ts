@@ -1,7 +1,7 @@
-// Postgres for the suites: a private server for the file, a schema of its own for each case, and a clock that is set by
-// hand: the statements ask a table for the time.
+// Postgres for the suites: a private server for the process, a database for each file in it, a schema of its own for each case, and a
+// clock that is set by hand: the statements ask a table for the time.
 
-import { Pool } from 'pg'
+import { Client, Pool } from 'pg'
 import postgres from 'postgres'
 import { type Pgbouncer, startPgbouncer } from '../../../servers/pgbouncer.ts'
 import { type PostgresServer, startPostgres } from '../../../servers/postgres.ts'
@@ -25,27 +25,52 @@ let schemas = 0
  */
 export const planOnce = { plan_cache_mode: 'force_generic_plan' } as const
 
-async function open(settings: Readonly<Record<string, string>>): Promise<Place> {
-  const server = await startPostgres({ settings: { max_connections: '200', ...settings } })
-  const pool = new Pool({ connectionString: server.url, max: 20 })
-  pool.on('error', () => {})
-  await pool.query('CREATE TABLE clocks (name text PRIMARY KEY, at double precision NOT NULL)')
-  return { server, pool, sql: postgres(server.url, { max: 20, onnotice: () => {} }) }
+/** By settings. To start one takes a second of CPU, so it is kept for the next file: it ends with the process. */
+const servers = new Map<string, Promise<PostgresServer>>()
+let databases = 0
+
+async function serverWith(settings: Readonly<Record<string, string>>): Promise<PostgresServer> {
+  const key = JSON.stringify(settings)
+  const started = servers.get(key) ?? startPostgres({ settings: { max_connections: '200', ...settings } })
+  servers.set(key, started)
+  const server = await started
+  server.unref()
+  return server
 }
 
-/** The server of this process. @param settings of the server, if this call starts it */
+/** Everything that a file has on a server. */
+async function open(settings: Readonly<Record<string, string>>): Promise<Place> {
+  const server = await serverWith(settings)
+  const name = `file${++databases}`
+  const client = new Client(server.url)
+  await client.connect()
+  await client.query(`CREATE DATABASE ${name}`)
+  await client.end()
+  const url = server.url.replace(/[^/]+$/, name)
+  const pool = new Pool({ connectionString: url, max: 20, idleTimeoutMillis: 0 })
+  pool.on('error', () => {})
+  await pool.query('CREATE TABLE clocks (name text PRIMARY KEY, at double precision NOT NULL)')
+  return {
+    server: Object.create(server, { url: { value: url } }) as PostgresServer,
+    pool,
+    sql: postgres(url, { max: 20, onnotice: () => {} }),
+  }
+}
+
+/** The database of this file. @param settings of its server, if this is the first call of the file */
 export const postgresPlace = (settings: Readonly<Record<string, string>> = {}): Promise<Place> =>
   (place ??= open(settings))
 
+/** Closes what the file has opened. */
 export async function stopPostgres(): Promise<void> {
   const opened = await place
   const between = await pooled
   place = pooled = undefined
+  free.length = 0
   await between?.pool.end()
   await between?.pooler.stop()
   await opened?.pool.end()
   await opened?.sql.end()
-  await opened?.server.stop()
 }
 
 /** `pgbouncer`: by way of pg, and of a pooler in transaction mode. */

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../engine/emit.ts'
+import type { History, HistoryRange } from '../engine/history/read-history.ts'
 import type { Explanation } from '../engine/explain/explanation.ts'
 import type { LimitsInfo, ReadLimitsOptions } from '../engine/limits/limits-calls.ts'
 import type { GroupLimitsPatch, LimitsPatch } from '../engine/limits/limits-options.ts'
@@ -11,6 +12,7 @@ import type { OperatorCancelOptions } from '../engine/operate/cancel.ts'
 import type { JobDetails } from '../engine/operate/job-details.ts'
 import type { JobFilter, JobQuery } from '../engine/operate/job-filter.ts'
 import type { NamedJob } from '../engine/operate/job-item.ts'
+import type { JobTree } from '../engine/operate/job-tree.ts'
 import type { JobPage } from '../engine/operate/list-jobs.ts'
 import type { RescheduleOptions, RescheduleResult, RunNowOptions } from '../engine/operate/reschedule.ts'
 import type { OperatorCancelResult, RemoveResult, RetryResult } from '../engine/operate/results.ts'
@@ -22,7 +24,9 @@ import type { WorkerInfo } from '../engine/work/presence.ts'
 import type { Finding, Storage } from '../storage/storage.ts'
 import type { EventCounters } from './counters.ts'
 import type { FleetEventStream } from './fleet-events.ts'
+import type { AdminAudit } from './audit.ts'
 import type { NamedType } from './options.ts'
+import type { ReplayOptions, ReplayResult } from './replay.ts'
 import type { SweepResult } from './sweep.ts'
 
 /** Options of createAdmin(). */
@@ -69,6 +73,13 @@ export interface AdminJobs {
   reschedule(job: NamedJob, options: RescheduleOptions): Promise<RescheduleResult>
   /** Makes a waiting job due now. @throws as list() */
   runNow(job: NamedJob, options?: RunNowOptions): Promise<RescheduleResult>
+  /**
+   * Adds a new job like this one, with another payload if it is given; the search field `replayOf` of the new one is the id of the old. Of queues,
+   * and of jobs that begin a chain. @throws as list(), SerializationError
+   */
+  replay(job: NamedJob, options?: ReplayOptions): Promise<ReplayResult>
+  /** Returns the chain of a job with the chains that it waits for, at most 1,000 jobs; null if the job is unknown. @throws as list() */
+  tree(job: NamedJob): Promise<JobTree | null>
 }
 
 /** Actions on many jobs: those given, or all that match a filter when the action begins. */
@@ -159,6 +170,10 @@ export interface Admin extends AsyncDisposable {
   readonly bulk: AdminBulk
   readonly schedules: AdminSchedules
   readonly limits: AdminLimits
+  /** Who changed what, by all handles on the storage, for 30 days. */
+  readonly audit: AdminAudit
+  /** Returns a handle for another operator, on the same connection. It works until this one is closed. @throws TypeError INVALID_ARGUMENT */
+  as(by: string): Admin
   /** Runs failed jobs again: those that match when it begins. The same as bulk.redrive(). @throws INVALID_ARGUMENT */
   redrive(filter?: Omit<AdminJobFilter, 'states'>, options?: RedriveOptions): BulkAction
   /**
@@ -187,6 +202,11 @@ export interface Admin extends AsyncDisposable {
   doctor(): Promise<Finding[]>
   /** Returns the workers that are alive, the longest running first. One with `presenceMs: false` is not among them. @throws as types() */
   workers(): Promise<WorkerInfo[]>
+  /**
+   * Returns what workers did in the last 15 minutes or hour by minute, or in the last day or 30 days by hour: of all types, or of one. Workers
+   * write it at most once in 10 s; those with `presenceMs: false` do not. @throws as types(), and INVALID_ARGUMENT
+   */
+  history(range: HistoryRange, type?: NamedType): Promise<History>
   /**
    * Returns a stream of what happens to jobs from now on: in all processes if the storage has `features.fleetEvents`, else in this
    * one (`scope` of the stream). Without `types`: to the jobs of every type.

@@ -4,6 +4,7 @@ import { systemClock } from '../clock.ts'
 import { Connection } from '../engine/connection.ts'
 import { diagnose } from '../engine/doctor/doctor.ts'
 import { eventPublisher } from '../engine/events.ts'
+import { type History, type HistoryRange, readHistory } from '../engine/history/read-history.ts'
 import type { Explanation } from '../engine/explain/explanation.ts'
 import { type GuardedStorage, guardStorage } from '../engine/guard.ts'
 import { eventLog } from '../engine/log-events.ts'
@@ -24,7 +25,8 @@ import { LimitsCalls } from '../engine/limits/limits-calls.ts'
 import { adminLimits } from './limits.ts'
 import { adminJobs, refOf } from './jobs.ts'
 import { adminSchedules } from './schedules.ts'
-import { adminOptions, byOptions, fleetEventOptions, pauseTarget, typeOf } from './options.ts'
+import { type AdminAudit, AuditLog } from './audit.ts'
+import { adminOptions, byOptions, fleetEventOptions, type NamedType, pauseTarget, typeOf } from './options.ts'
 import { sweepAll, type SweepResult } from './sweep.ts'
 
 /**
@@ -41,7 +43,12 @@ class AdminHandle implements Admin {
   readonly bulk: AdminBulk
   readonly schedules: AdminSchedules
   readonly limits: AdminLimits
+  readonly audit: AdminAudit
   readonly redrive: Admin['redrive']
+  readonly #options: AdminOptions
+  /** The handle that this one was made of, by as(). Undefined: it has a connection of its own. */
+  readonly #parent: AdminHandle | undefined
+  readonly #auditLog: AuditLog
   readonly #clock
   readonly #by: string | undefined
   readonly #storage: GuardedStorage
@@ -51,18 +58,26 @@ class AdminHandle implements Admin {
   #counters: { readonly counters: Counters; readonly ready: Promise<void> } | undefined
   #closed = false
 
-  constructor(options: AdminOptions) {
+  constructor(options: AdminOptions, parent?: AdminHandle) {
     const { storage, by, logger, clock = systemClock } = resolveOptions('createAdmin', options, adminOptions)
     adminOptions.storage.check('storage', storage)
+    this.#options = options
+    this.#parent = parent
     this.#clock = clock
     this.#by = by
-    const log = writeLog(logger, 'admin')
+    const toLogger = writeLog(logger, 'admin')
     const logEvent = eventLog(logger, 'admin')
     const publishEvent = eventPublisher((event) => {
       if (event.name === 'connection_lost' || event.name === 'connection_restored') logEvent?.(event)
     })
-    this.#storage = guardStorage(storage, clock, publishEvent)
-    this.#connection = new Connection(this.#storage, 'admin')
+    this.#storage = parent ? parent.#storage : guardStorage(storage, clock, publishEvent)
+    this.#connection = parent ? parent.#connection : new Connection(this.#storage, 'admin')
+    const { kv } = this.#storage
+    this.audit = this.#auditLog = new AuditLog({ kv, clock, by, whenConnected: (call) => this.#whenConnected(call) })
+    const log: typeof toLogger = (message, data) => {
+      toLogger(message, data)
+      void this.#auditLog.record({ what: message, by: (data as { readonly by?: string }).by })
+    }
     this.#operations = new Operations({
       storage: this.#storage,
       clock,
@@ -82,6 +97,10 @@ class AdminHandle implements Admin {
       log,
     )
     this.redrive = (filter, given) => this.bulk.redrive(filter ?? {}, given)
+  }
+
+  as(by: string): Admin {
+    return new AdminHandle({ ...this.#options, by }, this)
   }
 
   types(): Promise<TypeSummary[]> {
@@ -112,6 +131,11 @@ class AdminHandle implements Admin {
     return this.#operations.workers()
   }
 
+  async history(range: HistoryRange, type?: NamedType): Promise<History> {
+    const of = type && typeOf('type', type)
+    return this.#whenConnected(() => readHistory(this.#storage, this.#clock, range, of))
+  }
+
   events(options?: Parameters<Admin['events']>[0]): FleetEventStream {
     const { types, signal } = resolveOptions('events', options, fleetEventOptions)
     const source = {
@@ -139,7 +163,9 @@ class AdminHandle implements Admin {
   async close(): Promise<void> {
     this.#closed = true
     this.#streams.end()
-    await this.#connection.stop().catch(() => {})
+    // Entries that are on their way need the connection.
+    await this.#auditLog.written()
+    if (!this.#parent) await this.#connection.stop().catch(() => {})
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -163,7 +189,7 @@ class AdminHandle implements Admin {
   }
 
   async #whenConnected<T>(call: () => Promise<T>): Promise<T> {
-    if (this.#closed) throw this.#closedError()
+    if (this.#closed || (this.#parent && this.#parent.#closed)) throw this.#closedError()
     if (!this.#connection.isOpen) await this.#connection.use()
     try {
       return await call()

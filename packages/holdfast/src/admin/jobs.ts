@@ -10,7 +10,8 @@ import { checkText } from '../option-checks.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import type { JobRef } from '../storage/storage.ts'
 import type { AdminJobs } from './admin.ts'
-import { adminQueryOptions, typeOf } from './options.ts'
+import { adminQueryOptions, replayOptions, typeOf } from './options.ts'
+import { replay } from './replay.ts'
 import { typesOf } from './types-of.ts'
 
 export function adminJobs(operations: Operations): AdminJobs {
@@ -48,6 +49,9 @@ export function adminJobs(operations: Operations): AdminJobs {
     async runNow(job, options) {
       return operations.moveOne(refOf(job), resolveOptions('jobs.runNow', options, runNowOptions))
     },
+    replay: async (job, options) =>
+      replay(operations, refOf(job), resolveOptions('jobs.replay', options, replayOptions)),
+    tree: async (job) => (await operations.tree(refOf(job))) ?? null,
   }
 }
 

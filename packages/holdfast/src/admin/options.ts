@@ -5,7 +5,7 @@ import { operatorCancelOptions } from '../engine/operate/cancel.ts'
 import { filterOptions, queryOptions } from '../engine/operate/job-filter.ts'
 import { sharedOptions } from '../engine/options.ts'
 import { invalidArgument } from '../errors.ts'
-import { checkText, isList, text } from '../option-checks.ts'
+import { anything, checkText, isList, text } from '../option-checks.ts'
 import { resolveOptions, type Table } from '../resolve-options.ts'
 import { isFace, storedType } from '../storage/stored-type.ts'
 
@@ -36,6 +36,7 @@ export const bulkActionOptions = bulkOptions
 export const redriveOptions = engineRedriveOptions
 
 const pauseTargetOptions = { ...target, group: filterOptions.group } as const satisfies Table
+export const replayOptions = { payload: anything } as const satisfies Table
 export const byOptions = { by: adminOptions.by } as const satisfies Table
 
 const ofOwner = { face: { check: isFaceOrNone }, owner: { check: isText } } as const satisfies Table

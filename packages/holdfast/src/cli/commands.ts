@@ -4,6 +4,7 @@ import type { AnyCommand } from './command.ts'
 import { cancel } from './commands/cancel.ts'
 import { check } from './commands/check.ts'
 import { completion } from './commands/completion.ts'
+import { dashboard } from './commands/dashboard.ts'
 import { doctor } from './commands/doctor.ts'
 import { enqueue } from './commands/enqueue.ts'
 import { explain } from './commands/explain.ts'
@@ -29,6 +30,7 @@ export const commands: readonly AnyCommand[] = [
   // look
   status,
   top,
+  dashboard,
   jobs,
   job,
   explain,

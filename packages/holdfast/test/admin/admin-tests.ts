@@ -5,6 +5,7 @@ import { describe, test, type TestContext } from 'node:test'
 import { type Admin, type BulkAction, createAdmin, fail, Queue, type QueueConfig } from 'holdfast'
 import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast/chains'
 import { type TestDriver, until } from '../queue/driver.ts'
+import { insightTests } from './insight-tests.ts'
 
 const lines = (): { readonly logged: [object, string][]; info(data: object, message: string): void } => {
   const logged: [object, string][] = []
@@ -52,6 +53,8 @@ const ids = (page: { readonly items: readonly { readonly id: string }[] }): stri
 
 export function adminTests(driver: TestDriver): void {
   describe(`${driver.name}: admin`, () => {
+    insightTests(driver)
+
     test('sweep deletes what has expired, and nothing else', async (t) => {
       const { admin, queue, logger } = await adminBench(t, driver)
       const [brief, lasting] = [queue('brief', { resultTTL: 1 }), queue('lasting')]

@@ -23,6 +23,7 @@ import type { OpenStorage } from '../../src/storage/postgres/verbs/open-storage.
 import { makeSql } from '../../src/storage/postgres/sql/statement.ts'
 import { quickFolder, withManualClock } from '../drivers.ts'
 import { until } from '../queue/driver.ts'
+import { faulty } from '../queue/faulty-storage.ts'
 import { newSchema, postgresPlace, stopPostgres } from '../postgres-subject.ts'
 
 after(stopPostgres)
@@ -125,6 +126,17 @@ describe('doctor: every storage', () => {
     await say(storage, { loopDelayMs: 10_001 })
     const { sentence } = only(await admin.doctor(), 'lease_too_short')
     assert.equal(sentence, "the event loop of worker 'worker-1' was blocked for 10001 ms, and its lease is 30000 ms")
+  })
+
+  test('[F33] hints_lost: a hint was sent, and did not arrive', async (t) => {
+    const line = faulty(new MemoryStorage())
+    const admin = adminOf(t, line.storage)
+    assert.deepEqual(await admin.doctor(), [])
+    line.lose(() => true)
+    const { sentence, fix } = only(await admin.doctor(), 'hints_lost')
+    assert.match(sentence, /did not arrive within 2000 ms/)
+    assert.match(fix, /proxy/)
+    assert.deepEqual(await admin.types(), [], 'the probe leaves nothing')
   })
 
   test('[F33] a worker says what its lease is', async () => {

@@ -54,6 +54,7 @@ test('wrong use exits 2 and says what was meant', async (t) => {
     [['status', '--url', 'file:./none'], /there is no directory/],
     [['status', '--schema', 'x', ...at], /--schema is for postgres/],
     [['status', '--prefix', 'x', ...at], /--prefix is for redis/],
+    [['dashboard', '--port', '70000', ...at], /--port: expected 0 … 65535/],
     [['redrive', '--all', '--yes', '--edit', './none.ts', ...at], /cannot be loaded/],
   ]
   for (const [args, expected] of cases) {
@@ -81,7 +82,7 @@ test('--help of every command: at most 80 columns, with every option and an exam
 })
 
 /** Commands that end by themselves, and change nothing outside the storage. */
-const ending = commands.filter(({ name }) => name !== 'top' && name !== 'tail' && name !== 'work' && name !== 'logs')
+const ending = commands.filter(({ name }) => !['top', 'tail', 'work', 'logs', 'dashboard'].includes(name))
 
 test('random arguments: a typed answer, never a crash', { timeout: 300_000 }, async (t) => {
   const cwd = await emptyStorage(t)

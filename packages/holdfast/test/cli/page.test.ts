@@ -39,6 +39,10 @@ test('the first example of every command runs', async (t) => {
       await until(() => running.out().split('ready').length === 3, 'ready twice')
       running.interrupt()
     }
+    if (name === 'dashboard') {
+      await until(() => running.out() !== '')
+      running.interrupt()
+    }
     const { code, out, errors } = await running.ended
     // Jobs of another type have no worker: doctor says so.
     assert.equal(code, name === 'doctor' ? 1 : 0, `${examples[0].line}\n${out}${errors}`)

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
+import { programOf } from '../../../../scripts/test-programs.ts'
 import { isFull } from '../full-size.ts'
 
-const script = fileURLToPath(new URL('../../../../scripts/conformance.ts', import.meta.url))
+const script = programOf(new URL('../../../../scripts/conformance.ts', import.meta.url))
 
 interface Ended {
   readonly code: number

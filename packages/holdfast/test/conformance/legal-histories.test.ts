@@ -58,6 +58,7 @@ const claimAll: Command = {
   lease: 0,
   maxAttempts: 0,
   label: false,
+  ahead: false,
   outcomes: [],
   lost: false,
 }

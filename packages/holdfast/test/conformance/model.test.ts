@@ -16,34 +16,35 @@ import { brokenDrivers, openBroken } from './broken-drivers.ts'
 after(stopPlaces)
 after(stopPostgres)
 
-test(`${sized(2_000, 250)} histories on memory`, async (context) => {
-  const { runs, commands, seed } = await testModel({ create: drivers.memory!, runs: sized(2_000, 250), ...modelSeed })
+// `npm test` runs more of the same histories on memory for the table of states (storage/rules/states.test.ts).
+test('2,000 histories on memory', { skip: !isFull && 'test:all' }, async (context) => {
+  const { runs, commands, seed } = await testModel({ create: drivers.memory!, runs: 2_000, ...modelSeed })
   context.diagnostic(`model: memory: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test(`${sized(300, 35)} histories on SQLite`, async (context) => {
-  const { runs, commands, seed } = await testModel({ create: drivers.sqlite!, runs: sized(300, 35), ...modelSeed })
+test(`${sized(300, 20)} histories on SQLite`, async (context) => {
+  const { runs, commands, seed } = await testModel({ create: drivers.sqlite!, runs: sized(300, 20), ...modelSeed })
   context.diagnostic(`model: sqlite: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test(`${sized(100, 20)} histories on files`, async (context) => {
-  const { runs, commands, seed } = await testModel({ create: drivers.file!, runs: sized(100, 20), ...modelSeed })
+test(`${sized(100, 12)} histories on files`, async (context) => {
+  const { runs, commands, seed } = await testModel({ create: drivers.file!, runs: sized(100, 12), ...modelSeed })
   context.diagnostic(`model: file: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test(`${sized(300, 35)} histories on Redis`, async (context) => {
+test(`${sized(300, 20)} histories on Redis`, async (context) => {
   const { runs, commands, seed } = await testModel({
     create: () => drivers.redis!(),
-    runs: sized(300, 35),
+    runs: sized(300, 20),
     ...modelSeed,
   })
   context.diagnostic(`model: redis: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
-test(`${sized(100, 12)} histories on Postgres`, async (context) => {
+test(`${sized(100, 8)} histories on Postgres`, async (context) => {
   const { runs, commands, seed } = await testModel({
     create: () => drivers.postgres!(),
-    runs: sized(100, 12),
+    runs: sized(100, 8),
     ...modelSeed,
   })
   context.diagnostic(`model: postgres: ${runs} histories, ${commands} commands, seed ${seed}`)
@@ -52,7 +53,7 @@ test(`${sized(100, 12)} histories on Postgres`, async (context) => {
 test('[trap 39] histories on one node of a Redis Cluster, which refuses a script that leaves its slot', async (context) => {
   const { runs, commands, seed } = await testModel({
     create: () => redisSubject('node'),
-    runs: sized(100, 15),
+    runs: sized(100, 8),
     ...modelSeed,
   })
   context.diagnostic(`model: redis, cluster mode: ${runs} histories, ${commands} commands, seed ${seed}`)
@@ -61,14 +62,14 @@ test('[trap 39] histories on one node of a Redis Cluster, which refuses a script
 test('histories on a storage that loses one call in twenty and one reply in twenty', async (context) => {
   const { runs, commands, seed } = await testModel({
     create: () => withManualClock((clock) => lossy(new MemoryStorage({ clock }))),
-    runs: sized(500, 60),
+    runs: sized(500, 30),
     ...modelSeed,
   })
   context.diagnostic(`model: lossy memory: ${runs} histories, ${commands} commands, seed ${seed}`)
 })
 
 test('histories on a storage whose clock advances with every read', async () => {
-  await testModel({ create: withRunningClock, runs: sized(500, 60), ...modelSeed })
+  await testModel({ create: withRunningClock, runs: sized(500, 30), ...modelSeed })
 })
 
 test('a violation has its seed, its path and the shrunk history, and is repeated by them', async () => {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
+import { programOf } from '../../../../scripts/test-programs.ts'
 import { until } from '../queue/driver.ts'
 import type { Place } from './drivers.ts'
 
@@ -30,7 +30,7 @@ export async function startChild(
   const texts = args.map((arg) => (typeof arg === 'string' ? arg : JSON.stringify(arg)))
   const child = spawn(
     process.execPath,
-    ['--conditions=@holdfast/source', fileURLToPath(file), JSON.stringify(spec), scene, ...texts],
+    ['--conditions=@holdfast/source', programOf(file), JSON.stringify(spec), scene, ...texts],
     { stdio: ['pipe', 'pipe', 'inherit'] },
   )
   // By then all that it said is read.

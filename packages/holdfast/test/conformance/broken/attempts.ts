@@ -47,6 +47,32 @@ export const brokenAttempts: readonly BrokenDriver[] = [
     },
   },
   {
+    name: 'lost lease ahead counted',
+    breaks: 'a job that waited in a worker that died fails without having run',
+    caughtBy: 'claim: a lease ahead that is lost costs no attempt, is reported, and the job keeps its place',
+    open: ({ storage, jobs }) => ({
+      claim: (request) => {
+        for (const { lease } of jobs()) if (lease) set(lease, { worker: lease.worker.replace('+ahead', '') })
+        return storage.claim(request)
+      },
+    }),
+  },
+  {
+    name: 'lost lease ahead forgotten',
+    breaks: 'a job that ends its process whenever it runs is claimed ahead, and runs, forever',
+    caughtBy:
+      'claim: after a lost lease ahead a job is claimed for a free slot only, and what is behind it waits with it',
+    open: ({ storage, jobs }) => ({
+      claim: (request) => {
+        for (const job of jobs()) {
+          const kept = job.attempts?.filter(({ outcome }) => outcome !== 'stalled')
+          if (job.attempts) set(job, { attempts: kept!.length > 0 ? kept : undefined })
+        }
+        return storage.claim(request)
+      },
+    }),
+  },
+  {
     name: 'exhausted job run again',
     breaks: 'a job whose attempts are used up by lost leases is claimed once more',
     caughtBy: 'claim: a job whose last attempt lost its lease fails as stalled and is reported instead of run',

@@ -1,0 +1,140 @@
+// What the admin handle tells about the past and about jobs that belong together, the same on every driver: audit, history, replays, trees.
+
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { createAdmin, fail, Queue } from 'holdfast'
+import { createClient, defineJobTypes } from 'holdfast/chains'
+import { type TestDriver, until } from '../queue/driver.ts'
+
+async function opened(t: TestContext, driver: TestDriver) {
+  const { storage, close } = await driver.open()
+  const admin = createAdmin({ storage, by: 'ada' })
+  const queue = new Queue<{ n: number }, number>({ storage, name: 'sums', maxAttempts: 2, backoff: 'none' })
+  queue.execute(({ payload, attempts }) => {
+    if (payload.n < 0) return fail('below zero')
+    if (payload.n === 7 && attempts === 1) throw new Error('once')
+    return payload.n + 1
+  })
+  t.after(async () => {
+    await queue.stop({ graceMs: 0 })
+    await admin.close()
+    await close()
+  })
+  return { storage, admin, queue }
+}
+
+const job = (id: string) => ({ face: 'queue', name: 'sums', id })
+
+export function insightTests(driver: TestDriver): void {
+  test('[F43] audit: every write leaves an entry with its operator, the latest first, page by page', async (t) => {
+    const { admin, queue } = await opened(t, driver)
+    await queue.enqueue('a', { n: 1 }, { delayMs: 3_600_000 })
+    const grace = admin.as('grace')
+    await admin.jobs.cancel(job('a'))
+    await grace.jobs.retry(job('a'))
+    await grace.pause({ face: 'queue', name: 'sums' })
+    await grace.limits.set({ face: 'queue', name: 'sums' }, { concurrency: 3 })
+    await admin.bulk.cancel({ face: 'queue' }).result
+    await admin.audit.record({ what: 'asked for everything', by: 'mallory', refused: true })
+    await until(async () => (await admin.audit.list()).items.length === 6)
+    const { items } = await admin.audit.list()
+    assert.deepEqual(
+      items.map(({ by, what }) => [by, what]).toSorted(),
+      [
+        ['ada', "cancelled 1 of 1 job ('a')"],
+        ['ada', 'cancel ended: 1 of 1 jobs done, 0 skipped, 0 failed'],
+        ['grace', "paused queue 'sums'"],
+        ['grace', "retried 1 of 1 job ('a')"],
+        ['grace', "set limits of queue 'sums'"],
+        ['mallory', 'asked for everything'],
+      ].toSorted(),
+    )
+    assert.deepEqual(
+      items.map(({ at }) => at),
+      items.map(({ at }) => at).toSorted((x, y) => y - x),
+    )
+    assert.deepEqual(items.filter(({ refused }) => refused).length, 1)
+    const first = await admin.audit.list({ limit: 4 })
+    const second = await admin.audit.list({ limit: 4, cursor: first.nextCursor })
+    assert.deepEqual([...first.items, ...second.items], items)
+    await assert.rejects(admin.audit.list({ limit: 0 }), { code: 'INVALID_ARGUMENT' })
+    // The handle of another operator ends with the one that it was made of.
+    await admin.close()
+    await assert.rejects(grace.types(), { code: 'CLOSED' })
+  })
+
+  test('[F43] history: what workers did, by minute and by hour, added up over workers', async (t) => {
+    const { storage, admin, queue } = await opened(t, driver)
+    const other = new Queue<{ n: number }, number>({ storage, name: 'sums', maxAttempts: 1 })
+    other.execute(({ payload }) => payload.n)
+    await queue.start()
+    for (const n of [1, 2, 7]) await queue.enqueueAndWait(`j${n}`, { n })
+    await queue.enqueueAndWait('bad', { n: -1 }).catch(() => {})
+    await queue.stop()
+    await other.start()
+    await other.enqueueAndWait('more', { n: 1 })
+    await other.stop()
+    for (const range of ['15m', '1h', '24h', '30d'] as const) {
+      const { points, stepMs } = await admin.history(range)
+      const sum = (key: 'completed' | 'retried' | 'failed'): number =>
+        points.reduce((all, point) => all + point[key], 0)
+      assert.deepEqual([sum('completed'), sum('retried'), sum('failed')], [4, 1, 1], range)
+      assert.ok(points.every(({ at }, index) => index === 0 || at === points[index - 1]!.at + stepMs))
+      const measured = points.filter(({ wait, run }) => wait && run)
+      assert.ok(measured.length >= 1 && measured.every(({ wait }) => wait!.p50 <= wait!.p99))
+    }
+    const { points } = await admin.history('1h', { face: 'queue', name: 'none' })
+    assert.ok(points.every(({ completed, failed }) => completed + failed === 0))
+    await assert.rejects(admin.history('1y' as never), { code: 'INVALID_ARGUMENT' })
+  })
+
+  test('[F43] replay: a new job with the payload, or another one, and a link to the old', async (t) => {
+    const { admin, queue } = await opened(t, driver)
+    await queue.start()
+    await queue.enqueueAndWait('bad', { n: -1 }, { search: { customer: 'c-1' } }).catch(() => {})
+    const same = await admin.jobs.replay(job('bad'))
+    const edited = await admin.jobs.replay(job('bad'), { payload: { n: 41 } })
+    assert.ok(same.status === 'added' && edited.status === 'added')
+    await until(async () => (await queue.getStatus(edited.id))?.state === 'completed')
+    await until(async () => (await queue.getStatus(same.id))?.state === 'failed')
+    const found = await admin.jobs.get(job(edited.id))
+    assert.deepEqual(
+      [found?.payload, found?.result, found?.search],
+      [{ n: 41 }, 42, { customer: 'c-1', replayOf: 'bad' }],
+    )
+    assert.equal((await admin.jobs.get(job('bad')))?.state, 'failed')
+    assert.deepEqual(await admin.jobs.replay(job('none')), { status: 'not_found' })
+  })
+
+  test('[F43] tree: a chain with the chains that it waits for, whichever of its jobs is asked for', async (t) => {
+    const { storage, admin } = await opened(t, driver)
+    const types = defineJobTypes<{
+      part: { entry: true; input: number; output: number }
+      whole: { entry: true; input: null; output: null; blockers: [{ typeName: 'part' }, { typeName: 'part' }] }
+    }>()
+    const client = await createClient({ storage, jobTypeRegistry: types })
+    t.after(() => client.close())
+    const { id } = await client.startJobChain({
+      typeName: 'whole',
+      input: null,
+      startBlockers: async ({ startJobChain }) => [
+        await startJobChain({ typeName: 'part', input: 1 }),
+        await startJobChain({ typeName: 'part', input: 2 }),
+      ],
+    })
+    const tree = await admin.jobs.tree({ face: 'chain', name: 'whole', id })
+    assert.deepEqual(
+      tree!.jobs.map(({ name, state, chainIndex, blockers }) => [name, state, chainIndex, blockers.length]).toSorted(),
+      [
+        ['part', 'queued', 0, 0],
+        ['part', 'queued', 0, 0],
+        ['whole', 'blocked', 0, 2],
+      ],
+    )
+    assert.equal(tree!.truncated, false)
+    const [blocker] = tree!.jobs.find(({ name }) => name === 'whole')!.blockers
+    assert.deepEqual(await admin.jobs.tree(blocker!), tree)
+    assert.equal(await admin.jobs.tree({ face: 'chain', name: 'whole', id: 'none' }), null)
+    assert.deepEqual(await admin.jobs.replay(blocker!).then(({ status }) => status), 'added')
+  })
+}
