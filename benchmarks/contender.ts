@@ -13,6 +13,10 @@ export interface Contender {
   readonly package: string
   /** A peer runs with --peers only, and its package is imported in setup(), not before. */
   readonly isPeer: boolean
+  /** Not a product, but the moves of Holdfast on the raw client: what the backend allows. Its peers are not compared with it. @default false */
+  readonly isLimit?: boolean
+  /** The only cases it takes part in. @default all that it supports */
+  readonly cases?: readonly string[]
   /** Its configuration and the differences from its defaults, printed with the results. */
   readonly configuration: string
   /** What an accepted job survives; undefined: nothing. Ratios are to peers of the same durability. */

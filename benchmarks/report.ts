@@ -1,11 +1,12 @@
-// npm run bench:report [-- results.json …]: turns the results of npm run bench into docs/benchmarks.md and its charts, and those of
-// the case limits into its section of docs/rate-limits.md.
+// npm run bench:report [-- results.json …]: turns the results of npm run bench into docs/benchmarks.md and its charts, those of
+// the case limits into its section of docs/rate-limits.md, and those with the contender `limit` into the table of docs/limits.md.
 // Without files: all docs/benchmarks/*.json, usually one per driver.
 
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { chartsOf } from './report/charts.ts'
+import { isOfLimitTable, withLimitTable } from './report/limit-table.ts'
 import { isOfLimits, withLimits } from './report/limits-section.ts'
 import { markdown } from './report/markdown.ts'
 import type { Results } from './results.ts'
@@ -17,12 +18,18 @@ const files = filesGiven()
 if (files.length === 0)
   fail(`No results found. First run: npm run bench -- --peers --json docs/benchmarks/<driver>.json`)
 const read = files.map(resultsIn)
-const all = read.filter((results) => !isOfLimits(results))
+const all = read.filter((results) => !isOfLimits(results) && !isOfLimitTable(results))
 const ofLimits = read.find(isOfLimits)
 if (ofLimits) {
   const page = `${docs}rate-limits.md`
   writeFileSync(page, withLimits(readFileSync(page, 'utf8'), ofLimits))
   console.log('docs/rate-limits.md: its table')
+}
+const limits = readFileSync(`${docs}limits.md`, 'utf8')
+const withTable = withLimitTable(limits, read)
+if (withTable !== limits) {
+  writeFileSync(`${docs}limits.md`, withTable)
+  console.log('docs/limits.md: its table')
 }
 if (all.length === 0) process.exit(0)
 mkdirSync(`${docs}benchmarks`, { recursive: true })

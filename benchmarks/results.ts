@@ -51,6 +51,8 @@ export interface Row {
 export interface Entry {
   readonly contender: string
   readonly isPeer: boolean
+  /** The moves of Holdfast on the raw client. @default false */
+  readonly isLimit?: boolean
   /** One value per round. */
   readonly values: readonly number[]
   readonly note?: string

@@ -58,7 +58,12 @@ function groupsOf(contenders: readonly Entrant[], cases: readonly Case[]): Step[
     cases.flatMap((of) =>
       of.variants
         .filter(({ isFor }) => isFor?.(driver) ?? true)
-        .map((variant) => ({ variant, own: sameDriver.filter((contender) => variant.isOf?.(contender) ?? true) }))
+        .map((variant) => ({
+          variant,
+          own: sameDriver.filter(
+            (contender) => (contender.cases?.includes(of.name) ?? true) && (variant.isOf?.(contender) ?? true),
+          ),
+        }))
         .filter(({ own }) => own.length > 0)
         .map(({ variant, own }) => own.map((contender) => ({ of, variant, contender, answers: [] }))),
     ),
@@ -87,13 +92,20 @@ function rowsOf(group: readonly Step[]): Row[] {
   }))
 }
 
-function entryOf({ contender: { name, isPeer }, answers }: Step, wanted: string): Entry | undefined {
+function entryOf({ contender: { name, isPeer, isLimit }, answers }: Step, wanted: string): Entry | undefined {
   if (answers[0]!.kind === 'unsupported') return undefined
   const found = answers.flatMap(measuresOf).filter((item) => item.name === wanted)
   const note = found.find((item) => item.note !== undefined)?.note
   // One invalid round makes the result invalid: a median of the valid rounds only would be misleading.
   const invalid = answers.find((answer) => answer.kind === 'invalid')?.reason
-  return { contender: name, isPeer, values: found.map(({ value }) => value), note, invalid }
+  return {
+    contender: name,
+    isPeer,
+    ...(isLimit && { isLimit }),
+    values: found.map(({ value }) => value),
+    note,
+    invalid,
+  }
 }
 
 function measuresOf(answer: Answer): readonly Measure[] {

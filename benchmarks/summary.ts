@@ -1,4 +1,4 @@
-// Computes medians, ranges, and ratios to the best peer of the same run and durability.
+// Computes medians, ranges, and ratios to the best peer and to the limit, of the same run and durability.
 
 import { moreIsBetter } from './case.ts'
 import type { Entry, Results, Row } from './results.ts'
@@ -34,7 +34,8 @@ export function linesOf(row: Row, results: Results): readonly Line[] {
 function comparisonsOf(entry: Entry, row: Row, results: Results): readonly Comparison[] {
   const targets = targetsOf(row, entry.contender)
   const usual = row.baseline === undefined ? bestPeer(entry, row, results) : baselineOf(entry, row, results)
-  const named = targets.filter(({ to }) => to !== undefined)
+  const named = targets.filter(({ to }) => to !== undefined && to !== 'limit')
+  const limit = limitOf(entry, row, results)
   return [
     compare(
       entry,
@@ -42,6 +43,16 @@ function comparisonsOf(entry: Entry, row: Row, results: Results): readonly Compa
       row.baseline,
       targets.find(({ to }) => to === undefined),
     ),
+    ...(limit
+      ? [
+          compare(
+            entry,
+            limit,
+            undefined,
+            targets.find(({ to }) => to === 'limit'),
+          ),
+        ]
+      : []),
     ...named.flatMap((target) => {
       const other = row.entries.find(({ contender, isPeer }) => isPeer && contender === target.to)
       return other && other.invalid === undefined ? [compare(entry, other, undefined, target)] : []
@@ -63,13 +74,23 @@ function compare(
   }
 }
 
-/** The best peer of the same durability. */
-function bestPeer(ours: Entry, { driver, entries, unit }: Row, { contenders }: Results): Entry | undefined {
+/** The valid entries of others with the same durability. */
+function othersOf(ours: Entry, { driver, entries }: Row, { contenders }: Results): readonly Entry[] {
   const durabilityOf = ({ contender }: Entry): string | undefined =>
     contenders.find((described) => described.driver === driver && described.name === contender)?.durability
-  const peers = entries.filter(
+  return entries.filter(
     (entry) => entry.isPeer && entry.invalid === undefined && durabilityOf(entry) === durabilityOf(ours),
   )
+}
+
+/** What the backend allows, if it was measured. */
+export const limitOf = (ours: Entry, row: Row, results: Results): Entry | undefined =>
+  othersOf(ours, row, results).find(({ isLimit }) => isLimit)
+
+/** The best peer of the same durability. */
+export function bestPeer(ours: Entry, row: Row, results: Results): Entry | undefined {
+  const { unit } = row
+  const peers = othersOf(ours, row, results).filter(({ isLimit }) => !isLimit)
   const sign = moreIsBetter(unit) ? -1 : 1
   return peers.toSorted((a, b) => sign * (spreadOf(a.values).median - spreadOf(b.values).median))[0]
 }
@@ -83,7 +104,7 @@ function baselineOf(ours: Entry, row: Row, { rows }: Results): Entry | undefined
   return rows.find(isBase)?.entries.find(isOurs)
 }
 
-function ratioOf(ours: readonly number[], theirs: readonly number[]): Spread | undefined {
+export function ratioOf(ours: readonly number[], theirs: readonly number[]): Spread | undefined {
   // No ratio to 0.
   const median = spreadOf(ours).median / spreadOf(theirs).median
   if (!Number.isFinite(median)) return undefined

@@ -4,7 +4,7 @@
 import type { Row } from './results.ts'
 
 export interface Target {
-  /** Compares with this peer, whatever its durability. */
+  /** Compares with this peer, whatever its durability. `limit`: with what the backend allows, at the same durability. */
   readonly to?: string
   readonly ratio?: { readonly atLeast?: number; readonly atMost?: number }
   readonly value?: { readonly atMost?: number; readonly atLeast?: number }
@@ -97,6 +97,12 @@ const targets: readonly (Place & Target)[] = [
   { driver: 'postgres', ...held, to: 'pg-boss', ratio: { atLeast: 1 } },
   { driver: 'postgres', ...held, to: 'graphile-worker', ratio: { atLeast: 1 } },
   { driver: 'postgres', ...held, to: 'graphile-worker batched', ratio: { atLeast: 1 } },
+  ...['sqlite', 'redis', 'postgres'].flatMap((driver) => [
+    ...[1, 10, 100].map((concurrency) => ({ driver, ...drain(concurrency), to: 'limit', ratio: { atLeast: 0.6 } })),
+    ...[add, ...(driver === 'sqlite' ? [] : [bulk])].map((adding) => {
+      return { driver, ...adding, to: 'limit', ratio: { atLeast: driver === 'postgres' ? 0.7 : 0.6 } }
+    }),
+  ]),
   backlog('1M waiting', 'claim of 1'),
   backlog('1M waiting', 'claim of 100'),
   backlog('50k waiting', 'claim of 1'),

@@ -75,5 +75,12 @@ async function openStorage(): Promise<Storage> {
     driver
   ]!
   const make = (await load(`holdfast/${driver}`))[name] as new (options: object) => Storage
-  return new make(driver === 'sqlite' || driver === 'file' ? { path: url } : { url })
+  if (driver !== 'sqlite' && driver !== 'file') return new make({ url })
+  try {
+    return new make({ path: url })
+  } catch (error) {
+    if (driver !== 'file') throw error
+    // Earlier versions of the file driver call it so.
+    return new make({ directory: url })
+  }
 }

@@ -1,0 +1,3 @@
+import { limitOnSqlite } from '../sessions/limit-sqlite.ts'
+
+export const contender = limitOnSqlite('limit relaxed', 'relaxed')
