@@ -4,7 +4,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { programOf } from '../scripts/test-programs.ts'
 import { type ChildConfig, nameOfChild, sleep } from './child.ts'
 import { type Log, openLog } from './log.ts'
 import { type FaultKind, Plan } from './plan.ts'
@@ -374,6 +374,6 @@ export class Supervisor {
   }
 }
 
-const pathOf = (file: string): string => fileURLToPath(new URL(file, import.meta.url))
+const pathOf = (file: string): string => programOf(new URL(file, import.meta.url))
 
 const askToFinish = ({ child }: Running): void => void child.stdin!.write('finish\n')

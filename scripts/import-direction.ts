@@ -38,7 +38,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(faces.map((name) => [name, ['base', 'storage/contract', 'storage/rules', 'engine']])),
   admin: ['base', 'storage/contract', 'storage/rules', 'engine'],
   testing: ['base', 'storage/contract', 'engine'],
-  telemetry: ['base', 'engine', ...faces],
+  telemetry: ['base', 'engine', 'admin', 'storage/contract', ...faces],
   // `holdfast enqueue` adds jobs as a Queue does.
   cli: [
     'base',

@@ -18,6 +18,7 @@ import { installChromium, installPgbouncer, installPostgres, installRedis } from
 import { templateVariable } from '../servers/postgres-cluster.ts'
 import { folderVariable } from '../servers/process.ts'
 import { processesOf } from './test-processes.ts'
+import { buildPrograms, programsFolder, programsVariable } from './test-programs.ts'
 
 const args = process.argv.slice(2)
 const isFull = args.includes('--all') || process.env.HOLDFAST_TEST_ALL === '1'
@@ -39,6 +40,7 @@ try {
   installRedis()
   installPostgres()
   installPgbouncer()
+  await buildPrograms()
   if (files.some((file) => file.includes('dashboard'))) {
     installChromium()
     // The server of the dashboard sends the app as the build makes it.
@@ -70,6 +72,7 @@ const env = {
   // the next, do it once for each file that has changed.
   NODE_COMPILE_CACHE:
     process.env.NODE_COMPILE_CACHE ?? fileURLToPath(new URL('../node_modules/.cache/tests', import.meta.url)),
+  [programsVariable]: programsFolder,
   [folderVariable]: process.env[folderVariable] ?? serverFolder,
   [templateVariable]: join(folder, 'postgres'),
 }

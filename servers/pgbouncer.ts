@@ -74,6 +74,7 @@ function settingsOf(server: PostgresServer, port: number, options: PgbouncerOpti
     ...settings,
   }
   const lines = Object.entries(all).map(([name, value]) => `${name} = ${value}`)
-  const target = `host=127.0.0.1 port=${server.port} dbname=postgres user=${server.user}${password}`
+  const database = new URL(server.url).pathname.slice(1)
+  const target = `host=127.0.0.1 port=${server.port} dbname=${database} user=${server.user}${password}`
   return ['[databases]', `postgres = ${target}`, '[pgbouncer]', ...lines, ''].join('\n')
 }

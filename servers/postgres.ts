@@ -48,6 +48,8 @@ export interface PostgresServer {
    * ends at once without a checkpoint and recovers from the WAL. @default 'fast'
    */
   restart(manner?: 'fast' | 'immediate'): Promise<void>
+  /** This process may exit while the server runs: it ends then, and its directory is removed. */
+  unref(): void
   /** Ends the server and removes its directory. */
   stop(): Promise<void>
 }
@@ -109,6 +111,7 @@ function asPostgresServer(server: ServerProcess, password: string | undefined): 
     },
     kill: (signal) => server.kill(signal),
     restart: (manner = 'fast') => restart(server, manner),
+    unref: () => server.unref(),
     stop: () => server.stop(),
   }
 }

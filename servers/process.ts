@@ -106,6 +106,11 @@ export class ServerProcess {
     if (this.running) this.#child!.kill(signal)
   }
 
+  /** This process may exit while the server runs; the guard ends it then. */
+  unref(): void {
+    this.#child!.unref()
+  }
+
   /** Restarts on the same port and directory; ends the running process first. */
   async restart(): Promise<void> {
     if (this.#stopped) throw new Error(`${this.#kind.name}: cannot start after stop. Its directory was removed.`)

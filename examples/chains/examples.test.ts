@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { programOf } from '../../scripts/test-programs.ts'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 
@@ -109,9 +110,13 @@ function checkLog(lines: readonly Record<string, unknown>[], { messageKey, level
 }
 
 async function run(name: string): Promise<{ code: number | null; output: string; errors: string }> {
-  const child = spawn(process.execPath, ['--conditions=@holdfast/source', `${folder}${name}.ts`], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  const child = spawn(
+    process.execPath,
+    ['--conditions=@holdfast/source', programOf(new URL(`${name}.ts`, import.meta.url))],
+    {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    },
+  )
   let output = ''
   let errors = ''
   child.stdout.on('data', (chunk) => (output += chunk))

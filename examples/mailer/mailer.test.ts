@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve as resolvePath } from 'node:path'
 import type { Readable } from 'node:stream'
 import { test, type TestContext } from 'node:test'
+import { programOf } from '../../scripts/test-programs.ts'
 
 async function directory(t: TestContext): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), 'holdfast-mailer-'))
@@ -18,7 +19,7 @@ async function start(
   args: readonly string[],
   onOutput: (child: ChildProcessByStdio<null, Readable, Readable>, output: string) => void = () => {},
 ): Promise<{ code: unknown; output: string }> {
-  const main = new URL('./main.ts', import.meta.url).pathname
+  const main = programOf(new URL('./main.ts', import.meta.url))
   const child = spawn(process.execPath, ['--conditions=@holdfast/source', main, ...args], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -41,7 +42,9 @@ test('the demo sends every mail, ends by itself, and prints plain lines without 
   assert.match(output, /reader-13@.*given up \(550 no such mailbox\)/)
   assert.match(output, /attempt 1 failed \(451 busy, try again later\)/)
   assert.ok(!output.includes('\u001b'), 'no escape sequences')
-  assert.ok(!existsSync(data), 'nothing is left')
+  assert.deepEqual(readdirSync(data), ['last.db'], 'only what can be looked at is left')
+  const [, url] = /npm run dashboard -- --url (sqlite:\S+)\n$/.exec(output)!
+  assert.equal(resolvePath(url!.slice('sqlite:'.length)), join(data, 'last.db'))
 })
 
 test('a demo that loses a mail says so and ends with 1', async (t) => {

@@ -1,8 +1,9 @@
 // Sends a newsletter. One queue writes the texts, and its results are awaited (request/response). Another queue sends the mails, and
 // retries while the mail server is busy. Both keep their jobs in a SQLite file: stopped in the middle, the program carries on at
-// its next start. It ends when every mail is sent, and reports mails that are missing.
+// its next start. It ends when every mail is sent, and reports mails that are missing. The database of the last run that ended is kept, to be
+// looked at.
 
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { Queue } from 'holdfast'
 import { SqliteStorage } from 'holdfast/sqlite'
@@ -29,6 +30,8 @@ export interface MailerReport {
   readonly lost: readonly string[]
   /** Mails that are not sent yet, because the mailer was stopped. */
   readonly open: number
+  /** Path of the database, if every mail has ended. */
+  readonly kept?: string
 }
 
 /** How soon the jobs of a killed process are taken over. */
@@ -96,12 +99,19 @@ export async function runMailer({ mails, directory, out, signal, loses }: Mailer
   await server.close()
   view.close()
   const open = mails - ends.size
-  if (open === 0) rmSync(directory, { recursive: true })
+  const kept = join(directory, 'last.db')
+  if (open === 0) {
+    // The others first: a log of an older last.db must not meet the new one.
+    for (const name of readdirSync(directory))
+      if (name !== 'newsletter.db') rmSync(join(directory, name), { recursive: true })
+    renameSync(join(directory, 'newsletter.db'), kept)
+  }
   return {
     sent: ends.sent,
     refused: ends.size - ends.sent,
     lost: addresses.filter((to) => ends.isSent(idOf(to)) && !server.received.has(to)),
     open,
+    ...(open === 0 && { kept }),
   }
 }
 

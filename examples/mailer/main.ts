@@ -2,6 +2,7 @@
 //
 // Stop it with Ctrl-C, or kill it, and start it again: it carries on. (--lose shows that a lost mail is noticed.)
 
+import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 
@@ -25,7 +26,7 @@ if (!Number.isInteger(mails) || mails < 1 || mails > 10_000) {
 
 console.log(`Sending a newsletter to ${mails} readers. The mail server is busy at times; Holdfast tries again.\n`)
 const { runMailer } = await import('./mailer.ts')
-const { sent, refused, lost, open } = await runMailer({
+const { sent, refused, lost, open, kept } = await runMailer({
   mails,
   directory: values.data,
   out: process.stdout,
@@ -37,6 +38,7 @@ if (open > 0) {
   process.exitCode = 130
 } else {
   console.log(`\n${sent - lost.length} mails sent, ${refused} refused by the server, ${lost.length} lost.`)
+  console.log(`\nSee them in the dashboard:\n\n  npm run dashboard -- --url sqlite:${relative('', kept!)}`)
 }
 if (lost.length > 0) {
   console.error(`Lost: ${lost.join(', ')}`)

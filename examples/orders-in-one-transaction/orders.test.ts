@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { after, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
+import { programOf } from '../../scripts/test-programs.ts'
 import { startPostgres } from '../../servers/postgres.ts'
 
-const main = fileURLToPath(new URL('main.ts', import.meta.url))
+const main = programOf(new URL('main.ts', import.meta.url))
 
 async function run(...args: string[]): Promise<{ code: number | null; output: string }> {
   const child = spawn(process.execPath, ['--conditions=@holdfast/source', main, ...args], {

@@ -6,6 +6,7 @@ import { globSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { programOf } from '../../scripts/test-programs.ts'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 
@@ -34,7 +35,7 @@ test('every example has its test', () => {
 
 for (const [name, expected] of Object.entries(expectedOutput)) {
   test(`examples/schedules/${name}.ts prints what it should`, async () => {
-    const args = ['--conditions=@holdfast/source', `${folder}${name}.ts`]
+    const args = ['--conditions=@holdfast/source', programOf(new URL(`${name}.ts`, import.meta.url))]
     const { stdout } = await promisify(execFile)(process.execPath, args)
     assert.deepEqual(stdout.trimEnd().split('\n'), expected)
   })

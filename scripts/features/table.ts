@@ -69,7 +69,7 @@ export const features: readonly Feature[] = [
   row('F37', 'Encryption', 'safety'),
   row('F38', 'Events', 'operating', 'built', { memory: 'process', file: 'process', sqlite: 'process' }),
   row('F39', 'Traces', 'insight', 'partly'),
-  row('F40', 'Metrics', 'insight', 'partly'),
+  row('F40', 'Metrics', 'insight', 'built'),
   row('F41', 'Test kit', 'insight', 'partly'),
   row('F42', 'Moving between storages', 'insight'),
   row('F43', 'Dashboard', 'insight', 'partly'),

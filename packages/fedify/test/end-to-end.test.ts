@@ -5,8 +5,8 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { after, test, type TestContext } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import type { HoldfastMessageQueueOptions } from '@holdfast/fedify'
+import { programOf } from '../../../scripts/test-programs.ts'
 import { isFull } from '../../holdfast/test/full-size.ts'
 import { until } from '../../holdfast/test/queue/driver.ts'
 import { stopServers, type ProcessDriver, processDrivers } from '../../holdfast/test/processes/drivers.ts'
@@ -95,7 +95,7 @@ for (const driver of Object.values(processDrivers)) {
       return !isSilent
     }
     await a.send(b, 'Create', 'create')
-    const file = fileURLToPath(new URL('./worker.ts', import.meta.url))
+    const file = programOf(new URL('./worker.ts', import.meta.url))
     const worker = spawn(process.execPath, ['--conditions=@holdfast/source', file, JSON.stringify(place.spec), 'a'], {
       stdio: 'inherit',
     })
