@@ -7,7 +7,7 @@ import type pg from 'pg'
 import type { Outcome, Signal } from '../../../src/storage/storage.ts'
 import { sized } from '../../full-size.ts'
 import { newSchema, postgresPlace, stopPostgres } from '../../postgres-subject.ts'
-import { begin, claim, done, end, job, open, ref, stateOf } from './overlap-fixtures.ts'
+import { begin, claim, done, end, job, lockWait, open, ref, stateOf } from './overlap-fixtures.ts'
 
 after(stopPostgres)
 
@@ -141,5 +141,34 @@ test('transaction(): jobs and rows together or not at all, and signals after the
     [['b', 'queued']],
   )
   await unlisten()
+  await storage.disconnect()
+})
+
+test('a claim with an outcome that the server aborts to break a deadlock is repeated, and no error is seen', async () => {
+  const schema = newSchema()
+  const storage = await open(schema)
+  await storage.add([job('a')])
+  const [held] = await claim(storage, 1)
+  await storage.add([job('b')])
+  const lock = (id: string): string => `SELECT 1 FROM "${schema}".jobs WHERE id = '${id}' FOR UPDATE`
+
+  const app = await begin()
+  // The claim is the first to wait, so it is the one that the server aborts.
+  await app.query("SET LOCAL deadlock_timeout = '20s'")
+  await app.query(lock('a'))
+  const request = { worker: 'other', slots: 1, types: [{ type: 'mail', leaseMs: 60_000 }] }
+  const claiming = storage.claim({ ...request, outcomes: [{ ...done(held!), keepMs: 60_000 } as Outcome] })
+  await lockWait()
+  // The claim has locked b and waits for a.
+  await app.query(lock('b'))
+  await end(app, 'COMMIT')
+
+  const { jobs, settled } = await claiming
+  assert.deepEqual(
+    jobs.map(({ id }) => id),
+    ['b'],
+  )
+  assert.equal(settled[0]!.verdict, 'settled')
+  assert.equal(await stateOf(storage, 'a'), 'completed')
   await storage.disconnect()
 })

@@ -63,6 +63,12 @@ export function sqlStateOf(error: unknown): string | undefined {
   return serverErrorIn(error)?.state
 }
 
+/** Or a deadlock: the server has undone all of the transaction, and the same call may succeed at once. */
+export function isSerializationFailure(error: unknown): boolean {
+  const state = sqlStateOf(error)
+  return state === '40001' || state === '40P01'
+}
+
 /** Libraries put 'EPIPE' and the like into the same field. Only a SQLSTATE contains a digit. */
 const isState = (code: unknown): code is string => typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code)
 

@@ -5,7 +5,7 @@
 import type { Clock } from '../../../clock.ts'
 import { StorageError } from '../../../errors.ts'
 import type { Connection, Database } from '../connection/database.ts'
-import { sqlStateOf } from '../connection/errors.ts'
+import { isSerializationFailure } from '../connection/errors.ts'
 import { encodeEvents } from '../connection/event-messages.ts'
 import { encodeHints } from '../connection/hints.ts'
 import type { Statements } from '../sql/statements.ts'
@@ -209,12 +209,6 @@ export class RuleRunner {
 }
 
 const isConflict = (error: unknown): boolean => error === conflict
-
-/** Or a deadlock. */
-const isSerializationFailure = (error: unknown): boolean => {
-  const state = sqlStateOf(error)
-  return state === '40P01' || state === '40001'
-}
 
 const tooManyConflicts = (): StorageError =>
   new StorageError(

@@ -2,6 +2,7 @@
 
 import type { Listeners } from '../../rules/signals.ts'
 import { type Database, openDatabase, type Statement } from '../connection/database.ts'
+import { isSerializationFailure } from '../connection/errors.ts'
 import { fastAddStatement } from '../fast/add.ts'
 import { AfterCommit } from '../fast/after-commit.ts'
 import { fastCancelStatement } from '../fast/cancel.ts'
@@ -93,13 +94,22 @@ export function noteArrivals({ cursor }: Pick<StorageParts, 'cursor'>, move: Pos
   }
 }
 
-/** Runs a fast path; once it has answered, its events are sent. Undefined: nothing was written. */
+/**
+ * Runs a fast path of one statement; once it has answered, its events are sent. Undefined: nothing was written. That includes a
+ * deadlock: the rules then run the call, and start over if they meet another.
+ */
 export async function runFast<T>(
   { channel, instance, listenersOf }: StorageParts,
   run: (afterCommit: AfterCommit) => Promise<T | undefined>,
 ): Promise<T | undefined> {
   const afterCommit = new AfterCommit(channel, instance, listenersOf)
-  const answer = await run(afterCommit)
+  let answer: T | undefined
+  try {
+    answer = await run(afterCommit)
+  } catch (error) {
+    if (isSerializationFailure(error)) return undefined
+    throw error
+  }
   if (answer !== undefined) afterCommit.send()
   return answer
 }
