@@ -25,6 +25,8 @@ export const engineDefaults = Object.freeze({
   afterAbortMs: 500,
   /** Jobs in one call. */
   batch: 1_000,
+  /** Slots from which a worker holds nothing ahead, if its storage does not say. */
+  prefetchBelow: 50,
   /** Adds in flight at once; further ones gather for the next call. */
   addsInFlight: 4,
   /** Unread events that a stream keeps. */

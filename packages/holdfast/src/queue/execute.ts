@@ -13,6 +13,7 @@ import type { PublishEvent } from '../engine/events.ts'
 import { type Backoff, delayAfter } from '../engine/job/backoff.ts'
 import { isDirective } from '../engine/job/directives.ts'
 import { decode, encode, type Serde } from '../engine/job/serde.ts'
+import { installedTracing } from '../engine/tracing.ts'
 import type { Attempt } from '../engine/work/attempt.ts'
 import { askedDecision, type Decision, decisionOf, type ErrorAnswer, releasedEnd } from '../engine/work/decision.ts'
 import type { AttemptEnd } from '../engine/work/outcomes.ts'
@@ -62,7 +63,12 @@ export function workOf<P, R>(
     capMs: timeoutMs,
     maxAttempts,
     keep,
-    run: (attempt) => inAttemptSpan(name, attempt.job, () => runAttempt(attempt, handling)),
+    run: (attempt) => {
+      const tracing = installedTracing()
+      // Without one, a span would cost each job a promise.
+      if (!tracing) return runAttempt(attempt, handling)
+      return inAttemptSpan(tracing, name, attempt.job, () => runAttempt(attempt, handling))
+    },
     onCompleted,
     ...(letterOf && { deadLetterOf: letterOf }),
     payloadOf: (bytes) => {

@@ -7,6 +7,7 @@ import {
   installedTracing,
   type Span,
   type SpanAttributes,
+  type Tracing,
 } from '../engine/tracing.ts'
 import type { AttemptEnd } from '../engine/work/outcomes.ts'
 import type { ClaimedJob } from '../storage/storage.ts'
@@ -37,12 +38,11 @@ export async function endWith<T>(span: Span, call: Promise<T>): Promise<T> {
 
 /** @param run one attempt; never rejects */
 export async function inAttemptSpan(
+  tracing: Tracing,
   name: string,
   job: ClaimedJob,
   run: () => Promise<AttemptEnd>,
 ): Promise<AttemptEnd> {
-  const tracing = installedTracing()
-  if (!tracing) return run()
   const attributes = { ...shared(name), 'messaging.message.id': job.id, 'holdfast.attempt': job.attempt }
   const parent = decodeTraceContext(job.trace)
   const span = tracing.start(`process ${name}`, { kind: 'consumer', attributes, parent })

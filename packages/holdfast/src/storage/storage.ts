@@ -52,6 +52,8 @@ export interface StorageSettings {
   readonly pollMs?: number
   /** Claims of one worker in flight at once that keep the server busy. @default 1 */
   readonly claimsInFlight?: number
+  /** Slots from which the claims of a worker are so large that claims ahead cost more than they save. @default 50 */
+  readonly prefetchBelow?: number
   /** Jobs per add, where several smaller calls keep the server busy while the caller works. @default 1_000 */
   readonly addsPerCall?: number
   /** Transactions that may stay open and still leave connections for other calls. @default 1 */

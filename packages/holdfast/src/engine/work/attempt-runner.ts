@@ -68,7 +68,7 @@ export class AttemptRunner {
   receiveAhead(claim: Claim, sentAt: number): void {
     this.#publishTaken(claim)
     this.#options.prefetch.put(claim.jobs, sentAt)
-    this.#startHeld()
+    this.#startHeld(this.#options.clock.monotonic())
   }
 
   /** Releases jobs that were held ahead. */
@@ -94,21 +94,21 @@ export class AttemptRunner {
   }
 
   /** Starts held jobs in the free slots. */
-  #startHeld(): void {
+  #startHeld(now: number): void {
     const { prefetch, slots, clock } = this.#options
-    while (prefetch.size > 0 && slots.free > 0) {
-      if (this.#starts >= startsPerPass) return
-      const now = clock.monotonic()
-      const held = prefetch.take(now)
-      if (!held) return
-      if (this.#starts++ === 0) clock.soon(() => this.#nextPass())
-      this.#begin(held.job, held.sentAt, now, true)
+    while (prefetch.size > 0 && slots.free > 0 && this.#starts < startsPerPass) {
+      if (this.#starts++ === 0) clock.soon(this.#nextPass)
+      if (!prefetch.startNext(now, this.#beginHeld)) return
+      // A handler that does not wait takes time.
+      if (slots.free > 0) now = clock.monotonic()
     }
   }
 
-  #nextPass(): void {
+  readonly #beginHeld = (job: ClaimedJob, sentAt: number, now: number): void => this.#begin(job, sentAt, now, true)
+
+  readonly #nextPass = (): void => {
     this.#starts = 0
-    this.#startHeld()
+    this.#startHeld(this.#options.clock.monotonic())
   }
 
   /** Ends an attempt that reached its longest run. Its slot is free at once; its handler may go on, without effect. */
@@ -161,21 +161,21 @@ export class AttemptRunner {
     if (end.verdict) outcomes.reportSettled(attempt, held, end.verdict)
     else if (attempt.lost) void held.after?.(undefined)
     else outcomes.push(attempt, held)
-    this.#startHeld()
+    this.#startHeld(attempt.endedAt)
     onEnd()
     changed.notify()
   }
 
   /** Keeps the slot until `after` has ended. */
   #holdSlot(end: AttemptEnd): AttemptEnd {
-    const { slots, changed, onEnd } = this.#options
+    const { clock, slots, changed, onEnd } = this.#options
     slots.hold()
     return {
       ...end,
       after: async (verdict) => {
         await end.after!(verdict)
         slots.unhold()
-        this.#startHeld()
+        this.#startHeld(clock.monotonic())
         onEnd()
         changed.notify()
       },

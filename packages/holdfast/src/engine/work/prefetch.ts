@@ -23,9 +23,15 @@ export interface HeldJob {
   readonly job: ClaimedJob
   /** When its claim was sent: local, monotonic ms. */
   readonly sentAt: number
+}
+
+/** The jobs of one claim. */
+interface HeldClaim {
+  readonly jobs: readonly ClaimedJob[]
+  /** Index of the first job that has not started. */
+  first: number
+  readonly sentAt: number
   readonly heldSince: number
-  /** Whether it is the last one of its claim. */
-  readonly isLast: boolean
 }
 
 /** Short attempts in a row, at least, before anything is held. */
@@ -34,9 +40,10 @@ const minShort = 4
 export class Prefetch {
   readonly #options: PrefetchOptions
   readonly #shortMs: number
-  #held: HeldJob[] = []
-  /** Index of the first one in `#held`: those before it have started. */
-  #first = 0
+  /** Each has a job that has not started. */
+  #held: HeldClaim[] = []
+  /** Jobs in them that have not started. */
+  #size = 0
   /** Number to hold. */
   #target = 0
   /** Short attempts since the last long one. */
@@ -52,7 +59,7 @@ export class Prefetch {
   }
 
   get size(): number {
-    return this.#held.length - this.#first
+    return this.#size
   }
 
   /** Jobs that are held, or that a claim in flight may bring. */
@@ -85,24 +92,32 @@ export class Prefetch {
   }
 
   put(jobs: readonly ClaimedJob[], sentAt: number): void {
-    const heldSince = this.#options.clock.monotonic()
-    jobs.forEach((job, index) => this.#held.push({ job, sentAt, heldSince, isLast: index === jobs.length - 1 }))
+    if (jobs.length === 0) return
+    this.#held.push({ jobs, first: 0, sentAt, heldSince: this.#options.clock.monotonic() })
+    this.#size += jobs.length
     if (this.#stopped) this.#returnAll()
     else this.#armTimer()
   }
 
-  /** The job to start next. Undefined: none is held, or the event loop was blocked for so long that their leases may be over. */
-  take(now: number): HeldJob | undefined {
-    const held = this.#held[this.#first]
-    if (!held) return undefined
-    if (now > held.sentAt + aheadLeaseMs / 2) return void this.#giveUp()
-    this.#first++
-    if (this.#first === this.#held.length) {
-      this.#held = []
-      this.#first = 0
+  /**
+   * Starts the next job. False: none is held, or the event loop was blocked for so long that their leases may be over.
+   * @param start takes no object of its own per job: this is called for nearly every job of a busy worker
+   */
+  startNext(now: number, start: (job: ClaimedJob, sentAt: number, now: number) => void): boolean {
+    const claim = this.#held[0]
+    if (!claim) return false
+    if (now > claim.sentAt + aheadLeaseMs / 2) {
+      this.#giveUp()
+      return false
     }
-    if (held.isLast) this.#adapt(now - held.heldSince)
-    return held
+    const job = claim.jobs[claim.first++]!
+    this.#size--
+    if (claim.first === claim.jobs.length) {
+      this.#held.shift()
+      this.#adapt(now - claim.heldSince)
+    }
+    start(job, claim.sentAt, now)
+    return true
   }
 
   /** Learns how long an attempt took. */
@@ -118,12 +133,15 @@ export class Prefetch {
   /** Releases these jobs, if they are held. Undefined: all. */
   return(ids: readonly string[] | undefined): void {
     if (!ids) return this.#returnAll()
-    const held = this.#held.slice(this.#first)
-    const returned = held.filter(({ job }) => ids.includes(job.id))
-    if (returned.length === 0) return
-    this.#held = held.filter(({ job }) => !ids.includes(job.id))
-    this.#first = 0
-    this.#options.onReturn(returned)
+    const held = this.#held
+    const wanted = held.flatMap(waitingOf).filter(({ job }) => ids.includes(job.id))
+    if (wanted.length === 0) return
+    this.#held = held.flatMap(({ jobs, first, ...claim }) => {
+      const kept = jobs.slice(first).filter(({ id }) => !ids.includes(id))
+      return kept.length > 0 ? [{ ...claim, jobs: kept, first: 0 }] : []
+    })
+    this.#size -= wanted.length
+    this.#options.onReturn(wanted)
   }
 
   stop(): void {
@@ -142,12 +160,12 @@ export class Prefetch {
   }
 
   #armTimer(): void {
-    const first = this.#held[this.#first]
+    const first = this.#held[0]
     if (this.#timer || !first) return
     const { clock, prefetchMs } = this.#options
     this.#timer = clock.after(first.heldSince + prefetchMs - clock.monotonic(), () => {
       this.#timer = undefined
-      const next = this.#held[this.#first]
+      const next = this.#held[0]
       if (next && clock.monotonic() >= next.heldSince + prefetchMs) this.#giveUp()
       else this.#armTimer()
     })
@@ -161,9 +179,11 @@ export class Prefetch {
   }
 
   #returnAll(): void {
-    const returned = this.#held.slice(this.#first)
+    const returned = this.#held.flatMap(waitingOf)
     this.#held = []
-    this.#first = 0
+    this.#size = 0
     if (returned.length > 0) this.#options.onReturn(returned)
   }
 }
+
+const waitingOf = ({ jobs, first, sentAt }: HeldClaim): HeldJob[] => jobs.slice(first).map((job) => ({ job, sentAt }))

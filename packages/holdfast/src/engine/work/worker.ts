@@ -18,6 +18,7 @@ import { HistoryRecorder } from '../history/recorder.ts'
 import type { Backoff } from '../job/backoff.ts'
 import type { LimitsCopy } from '../limits/limits-copy.ts'
 import { Sweeper } from '../upkeep/sweep.ts'
+import type { StorageSettings } from '../../storage/storage.ts'
 import { AbandonedHandlers } from './abandoned-handlers.ts'
 import { AttemptRunner } from './attempt-runner.ts'
 import { ConditionVariable } from './condition-variable.ts'
@@ -105,7 +106,7 @@ export class Worker {
     const prefetch = (this.#prefetch = new Prefetch({
       clock,
       concurrency,
-      prefetchMs: options.slotPauseMs > 0 || options.prefetchMs === false ? 0 : options.prefetchMs,
+      prefetchMs: prefetchMsOf(options, storage.settings),
       onReturn: (held) => this.#attempts.releaseHeld(held),
     }))
     const wake = (this.#wake = new Wake({
@@ -236,4 +237,12 @@ export class Worker {
     const { publishEvent, label, types } = this.#options
     publishEvent({ name, label, types: types.map(({ type }) => type) })
   }
+}
+
+/** A worker that pauses between jobs, or whose claims are large already, holds nothing ahead. */
+function prefetchMsOf(
+  { prefetchMs, slotPauseMs, concurrency }: Pick<WorkerOptions, 'prefetchMs' | 'slotPauseMs' | 'concurrency'>,
+  { prefetchBelow = engineDefaults.prefetchBelow }: StorageSettings,
+): number {
+  return prefetchMs === false || slotPauseMs > 0 || concurrency >= prefetchBelow ? 0 : prefetchMs
 }

@@ -101,7 +101,13 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       searchIndexed: true,
       fleetEvents: this.#options.listen,
     }
-    this.settings = { callTimeoutMs, claimsInFlight: 2, openTransactions: Math.max(1, poolSize - 2) }
+    // A claim costs much, however few jobs it brings: a worker with 100 slots still gains from claims ahead.
+    this.settings = {
+      callTimeoutMs,
+      claimsInFlight: 2,
+      prefetchBelow: Infinity,
+      openTransactions: Math.max(1, poolSize - 2),
+    }
     this.kv = new PostgresKv(makeKvStatements(sql), async (statement, values) =>
       this.#open.database.query(statement, values),
     )
