@@ -28,8 +28,8 @@ for (const driver of built) {
   const rate = Math.min(drivers[driver]!.rate, highestRate)
 
   const isEnough = (report: Report): boolean =>
-    report.kills >= 5 &&
-    report.stops >= 2 &&
+    report.kills >= 3 &&
+    report.stops >= 1 &&
     report.points >= 1 &&
     (!kinds.includes('server') || report.reconnect.all.count >= 1) &&
     (!kinds.includes('proxy') || Object.keys(report.proxyFaults).length >= 2) &&

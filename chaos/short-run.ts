@@ -43,7 +43,7 @@ export async function chaosUntil(
   ...flags: string[]
 ): Promise<Outcome> {
   let outcome: Outcome
-  for (const seconds of flags.includes('--plant') ? [3, 8, 20, 50] : [8, 12, 20, 50]) {
+  for (const seconds of flags.includes('--plant') ? [3, 8, 20, 50] : [5, 10, 20, 50]) {
     outcome = await chaos(t, '--seconds', String(seconds), ...flags)
     const { plant, violations, shortfalls } = outcome.report
     if (plant === undefined && violations.length > 0) return outcome

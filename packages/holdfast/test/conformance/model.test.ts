@@ -84,11 +84,19 @@ test('a violation has its seed, its path and the shrunk history, and is repeated
   assert.deepEqual(again.commands, first.commands)
 })
 
-/** Seeds that find a fault sooner than the usual one. */
+/** Seeds that find a fault sooner than the usual one. A change of the commands may make others better. */
 const seeds: Readonly<Record<string, number>> = {
-  'no fence on extend': 1,
-  'no limit of groups': 3,
-  'recover ignores the age': 3,
+  'cancelled job is retried': 6,
+  'count wrong after a cancel': 24,
+  'fixed windows': 28,
+  'groups before all others': 6,
+  'lost lease ahead counted': 13,
+  'no fence on extend': 8,
+  'no limit of groups': 1,
+  'one type first': 2,
+  'recover ignores the age': 7,
+  'retry in front': 1,
+  'turns in spite of fair: false': 36,
 }
 /** Found by one history in thousands. A case of the conformance suite finds it, too (broken.test.ts). */
 const rare = 'held for ever'

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ClaimRequest } from 'holdfast/storage'
+import { engineDefaults } from '../../../src/engine/defaults.ts'
 import type { Attempt } from '../../../src/engine/work/attempt.ts'
 import type { AttemptEnd } from '../../../src/engine/work/outcomes.ts'
 import { completed, ids, workBench } from './bench.ts'
@@ -60,6 +61,16 @@ test('[P5] without prefetch, an outcome is stored before the slot takes its next
   await worker.start()
   while (before.length < all.length - 1) await bench.clock.advance(1)
   assert.deepEqual(new Set(before), new Set(['completed']))
+  assert.ok(claimsOf(bench).every(({ worker: name }) => !name.endsWith('+ahead')))
+})
+
+test('[P4] with so many slots that claims are large anyway, nothing is claimed ahead', async (t) => {
+  const bench = workBench(t)
+  const all = ids(300)
+  await bench.add(all)
+  const worker = bench.worker({ prefetchMs: 20, concurrency: engineDefaults.prefetchBelow, run: running(bench, 1) })
+  await worker.start()
+  while (startedIds(bench).length < all.length) await bench.clock.advance(1)
   assert.ok(claimsOf(bench).every(({ worker: name }) => !name.endsWith('+ahead')))
 })
 
