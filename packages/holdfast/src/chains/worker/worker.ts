@@ -113,7 +113,12 @@ class ChainWorker implements InProcessWorker {
     const { workerId, concurrency } = this.#config
     const name = `worker '${workerId}'`
     const { storage } = this.#dependencies
-    return healthOf(name, this.#lifecycle.isReady, storage.unansweredMs(), this.#worker?.state ?? idleState(concurrency))
+    return healthOf(
+      name,
+      this.#lifecycle.isReady,
+      storage.unansweredMs(),
+      this.#worker?.state ?? idleState(concurrency),
+    )
   }
 
   [Symbol.asyncDispose](): Promise<void> {

@@ -135,7 +135,11 @@ test('[F24] adds with a largest depth count the waiting jobs once, and exactly w
   const [full] = await storage.add(jobs(1, { maxWaiting }))
   assert.deepEqual([full!.verdict, (full as { waiting?: number }).waiting], ['queue_full', 100])
   // Jobs that come back are counted, although the last count has not seen them wait.
-  await claim({}, 0, running.slice(0, 4).map((job) => ({ ...completed(job), kind: 'retry', delayMs: 60_000 })))
+  await claim(
+    {},
+    0,
+    running.slice(0, 4).map((job) => ({ ...completed(job), kind: 'retry', delayMs: 60_000 })),
+  )
   assert.equal((await claim({}, 6)).length, 6)
   assert.deepEqual([await add(2), await add(1)], [['added', 'added'], ['queue_full']])
 })

@@ -172,7 +172,13 @@ export class RuleRunner {
         const answer = call.rules(move)
         // `after` may cause hints of its own: they are sent together, at the end.
         const early = call.after ? undefined : encodeHints(move.hintsForOthers(), from)
-        const isSent = await write(connection, send, statements, move, early === undefined ? undefined : [channel, early])
+        const isSent = await write(
+          connection,
+          send,
+          statements,
+          move,
+          early === undefined ? undefined : [channel, early],
+        )
         await call.after?.(connection, move)
         const hints = call.after ? encodeHints(move.hintsForOthers(), from) : early
         if (hints !== undefined && (call.after || !isSent)) await send(statements.notify, [channel, hints])

@@ -66,9 +66,7 @@ async function claimByRules(open: OpenStorage, request: ClaimRequest): Promise<C
     // Nothing of a type that is full or slowed can start, unless this call ends a job of it first.
     const isStopped = ({ tid, limits }: (typeof wanted)[number]): boolean =>
       (flows.get(tid)?.flow?.slowedUntil ?? 0) > loader.now ||
-      (outcomes.length === 0 &&
-        running.get(tid)! >= (limits?.concurrency ?? Infinity) &&
-        leases.get(tid)!.length === 0)
+      (outcomes.length === 0 && running.get(tid)! >= (limits?.concurrency ?? Infinity) && leases.get(tid)!.length === 0)
     const claimed = wanted.filter((type) => !isPaused(type) && type.limit > 0 && !isStopped(type))
     const rings = claimed
       .filter(({ tid }) => flows.get(tid)?.isLocked && types.hasGroups(tid))
