@@ -6,6 +6,7 @@ import type { Entry, Note } from './entries.ts'
 import { expectChecks } from './expect-checks.ts'
 import type { FinalRecord, History } from './history.ts'
 import type { Key } from './keys.ts'
+import { tenantKeys } from './limits.ts'
 
 const fenceOf = (id: string): string => `w/${id}#1`
 
@@ -133,17 +134,20 @@ expectChecks(undefined, 'the claim was sent before the slow-down was answered', 
 
 // ── turns ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** Groups beside that of a job: the other tenants, and the jobs without a group. */
+const others = tenantKeys.length
+
 /** A job of a group waits from 2 on while jobs of another one are claimed, so many, one at a time. */
-function waits(others: number, busy?: Run): History {
-  const runs = Array.from({ length: others }, (_, index): Run => {
+function waits(starts: number, busy?: Run): History {
+  const runs = Array.from({ length: starts }, (_, index): Run => {
     return { id: `o${index}`, ask: { group: 'tenant-2', ordered: false }, from: 10 + 10 * index, to: 15 + 10 * index }
   })
   return all('limited', ...runs, ...(busy ? [busy] : []), { id: 'head', ask: tenant, from: 500, to: 510 })
 }
-expectChecks('turns', 'a job waits for five starts of another group; there are four', () => waits(5))
-expectChecks(undefined, 'a job waits for a start of each other group', () => waits(4))
+expectChecks('turns', 'a job waits for more starts of another group than there are others', () => waits(others + 1))
+expectChecks(undefined, 'a job waits for a start of each other group', () => waits(others))
 expectChecks(undefined, 'another job of its group may have run meanwhile', () =>
-  waits(5, { id: 'busy', ask: tenant, from: 8, to: 400 }),
+  waits(others + 1, { id: 'busy', ask: tenant, from: 8, to: 400 }),
 )
 
 // ── schedules ────────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -88,7 +88,7 @@ export const kinds = {
   /** Runs one at a time within its group, which is paused now and then. Every third run of a process fails. */
   grouped: { queue: 'kept', share: 150, maxAttempts: 30, ms: [2, 30], group: 'ordered' },
   /** Of a type with a largest concurrency, in groups with one of their own. Some runs are told to slow down. */
-  limited: { queue: 'limited', share: 90, maxAttempts: 30, ms: [20, 120], group: 'tenant', burst: 6 },
+  limited: { queue: 'limited', share: 90, maxAttempts: 30, ms: [20, 120], group: 'tenant', burst: 10 },
   /** The same, and outlasts its lease. */
   held: { queue: 'limited', share: 30, maxAttempts: 30, leases: [0.5, 1.5], group: 'tenant' },
   /** Of a type with a rate. Some runs are told to slow down. */

@@ -4,7 +4,7 @@ import type { Limits } from 'holdfast/storage'
 import type { QueueName } from './jobs.ts'
 
 /** Keys of the unordered groups. Jobs without a group are one more. */
-export const tenantKeys = ['tenant-0', 'tenant-1', 'tenant-2', 'tenant-3'] as const
+export const tenantKeys = ['tenant-0', 'tenant-1', 'tenant-2', 'tenant-3', 'tenant-4', 'tenant-5'] as const
 
 /** What the workers declare. */
 export const limitsOf = {

@@ -98,6 +98,15 @@ export function healthOfAll(name: string, parts: readonly Health[]): Health {
   }
 }
 
-const noWorker: WorkerState = { slots: 0, slotsUsed: 0, abandoned: 0, claimsFailingMs: 0, claimLateMs: 0 }
+/** The state of a worker that does not run: before its start, and after its stop. */
+export const idleState = (slots: number): WorkerState => ({
+  slots,
+  slotsUsed: 0,
+  abandoned: 0,
+  claimsFailingMs: 0,
+  claimLateMs: 0,
+})
+
+const noWorker = idleState(0)
 
 const seconds = (ms: number): string => `${Math.floor(ms / 1_000)} s`

@@ -3,7 +3,7 @@
 import { engineDefaults } from '../engine/defaults.ts'
 import type { PublishEvent } from '../engine/events.ts'
 import type { GuardedStorage } from '../engine/guard.ts'
-import type { WorkerState } from '../engine/health.ts'
+import { idleState, type WorkerState } from '../engine/health.ts'
 import type { LimitsCopy } from '../engine/limits/limits-copy.ts'
 import { retryUntilReady } from '../engine/retry-until-ready.ts'
 import type { WorkType } from '../engine/work/work-type.ts'
@@ -51,9 +51,9 @@ export class HandlerWorker<TPayload, TResult> {
     return this.#handler !== undefined
   }
 
-  /** Undefined while there is no worker. */
+  /** Undefined while there is no handler. */
   get state(): WorkerState | undefined {
-    return this.#worker?.state
+    return this.#worker?.state ?? (this.#handler && idleState(this.#config.concurrency))
   }
 
   /** Starts the worker, if there is a handler and no worker. @throws what the storage rejects with */

@@ -64,12 +64,14 @@ export class HandlerJob<P> implements Job<P> {
     return scheduleOf(this.#attempt.job.token)
   }
 
-  progress(value: unknown): void {
-    this.#attempt.progress(value)
+  // Bound when they are read: a handler may destructure its job.
+
+  get progress(): Job<P>['progress'] {
+    return (value) => this.#attempt.progress(value)
   }
 
-  log(text: string, fields?: Readonly<Record<string, unknown>>): void {
-    this.#attempt.log(text, fields)
+  get log(): Job<P>['log'] {
+    return (text, fields) => this.#attempt.log(text, fields)
   }
 }
 

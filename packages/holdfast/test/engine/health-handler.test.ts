@@ -49,7 +49,9 @@ test('[F34] a Queue: red before start and after stop, green between, red while t
   const line = faulty(new MemoryStorage({ clock, callTimeoutMs: 5_000 }))
   const queue = new Queue<number>({ storage: line.storage, name: 'mail', clock, concurrency: 3 })
   queue.on('error', () => {})
+  assert.equal(queue.health().slots, 0)
   queue.execute(() => {})
+  assert.equal(queue.health().slots, 3)
   const codes = (): string[] => queue.health().reasons.map(({ code }) => code)
   assert.deepEqual(codes(), ['not_started'])
   await queue.start()
@@ -76,6 +78,7 @@ test('[F34] a Queue: red before start and after stop, green between, red while t
   await clock.advance(1_000)
   await stopped
   assert.deepEqual(codes(), ['not_started'])
+  assert.equal(queue.health().slots, 3)
 })
 
 test('[F34] workers of chains and tasks have a health, too', async () => {
@@ -88,7 +91,7 @@ test('[F34] workers of chains and tasks have a health, too', async () => {
     concurrency: 4,
     jobTypeProcessors: { greet: { process: ({ complete }) => complete(() => 'hello') } },
   })
-  assert.equal(worker.health().ok, false)
+  assert.deepEqual([worker.health().ok, worker.health().slots], [false, 4])
   await worker.start()
   assert.deepEqual(worker.health(), {
     ok: true,

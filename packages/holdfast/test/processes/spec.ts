@@ -11,6 +11,9 @@ export interface Spec {
   readonly prefix: string
 }
 
+/** A batch of 10,000 is one call, and the machine may have other things to do. */
+const callTimeoutMs = 20_000
+
 /** Each imports its driver alone: a process that loads them all takes twice as long to start. */
 const makers: Readonly<Record<Spec['driver'], (spec: Spec) => Promise<() => Storage>>> = {
   memory: async () => {
@@ -19,20 +22,19 @@ const makers: Readonly<Record<Spec['driver'], (spec: Spec) => Promise<() => Stor
   },
   sqlite: async ({ at }) => {
     const { SqliteStorage } = await import('holdfast/sqlite')
-    return () => new SqliteStorage({ path: join(at, 'jobs.db') })
+    return () => new SqliteStorage({ path: join(at, 'jobs.db'), callTimeoutMs })
   },
   file: async ({ at }) => {
     const { FileStorage } = await import('holdfast/file')
-    return () => new FileStorage({ directory: at })
+    return () => new FileStorage({ directory: at, callTimeoutMs })
   },
   postgres: async ({ at, prefix }) => {
     const { PostgresStorage } = await import('holdfast/postgres')
-    // A batch of 10,000 is one call, and the machine may have other things to do.
-    return () => new PostgresStorage({ url: at, schema: prefix, callTimeoutMs: 20_000 })
+    return () => new PostgresStorage({ url: at, schema: prefix, callTimeoutMs })
   },
   redis: async ({ at, prefix }) => {
     const { RedisStorage } = await import('holdfast/redis')
-    return () => new RedisStorage({ url: at, prefix })
+    return () => new RedisStorage({ url: at, prefix, callTimeoutMs })
   },
 }
 

@@ -50,6 +50,20 @@ export function reportTests(driver: TestDriver): void {
       })
     })
 
+    test('[F27] a handler may destructure its job', async (t) => {
+      const { queue: newQueue, storage } = await bench(t, driver)
+      const queue = newQueue()
+      queue.execute(({ log, progress }) => {
+        log('began', { by: 'ada' })
+        progress(1)
+      })
+      await queue.start()
+      const completed = next(queue, 'completed')
+      await queue.enqueue('a', 1)
+      await completed
+      assert.deepEqual(await reportsOf(storage, 'a'), { progress: 1, lines: [[1, 'began', { by: 'ada' }]] })
+    })
+
     test('[F27] lines of every run stay, and the progress of the last one, after a failure too', async (t) => {
       const { queue: newQueue, storage } = await bench(t, driver)
       const queue = newQueue({ maxAttempts: 2 })

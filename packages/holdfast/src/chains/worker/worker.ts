@@ -2,7 +2,7 @@
 
 import { atMost } from '../../clock.ts'
 import { Connection } from '../../engine/connection.ts'
-import { type Health, healthOf } from '../../engine/health.ts'
+import { type Health, healthOf, idleState } from '../../engine/health.ts'
 import { Lifecycle } from '../../engine/lifecycle.ts'
 import type { NewSchedule } from '../../engine/schedule/schedule-store.ts'
 import { Scheduler } from '../../engine/schedule/scheduler.ts'
@@ -110,9 +110,15 @@ class ChainWorker implements InProcessWorker {
   }
 
   health(): Health {
-    const name = `worker '${this.#config.workerId}'`
+    const { workerId, concurrency } = this.#config
+    const name = `worker '${workerId}'`
     const { storage } = this.#dependencies
-    return healthOf(name, this.#lifecycle.isReady, storage.unansweredMs(), this.#worker?.state)
+    return healthOf(
+      name,
+      this.#lifecycle.isReady,
+      storage.unansweredMs(),
+      this.#worker?.state ?? idleState(concurrency),
+    )
   }
 
   [Symbol.asyncDispose](): Promise<void> {

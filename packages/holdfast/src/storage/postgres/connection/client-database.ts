@@ -73,6 +73,7 @@ export class ClientDatabase implements Database {
   ): Promise<T> {
     const connection = await this.#acquire()
     let isOver = false
+    const sent: Promise<unknown>[] = []
     // On a connection that pipelines, BEGIN and the first statement leave in one round trip: BEGIN is awaited with it.
     const begun = this.#queryInside(connection, limitsLocks ? begin : this.#beginLimited, [])
     let last: Promise<unknown> = begun.catch(() => {})
@@ -90,20 +91,35 @@ export class ClientDatabase implements Database {
         // If it fails, the transaction has failed, and every later statement rejects.
         last = this.#queryInside(connection, this.#limitLocks, []).catch(() => {})
       },
+      send: (statement, values) => {
+        const answer = transaction.query(statement, values)
+        // It is awaited at the end.
+        answer.catch(() => {})
+        sent.push(answer)
+      },
     }
     let result: T
     try {
       if (!connection.pipelines) await begun
       result = await run(transaction)
       await begun
-      await last
+      if (sent.length === 0 || !connection.pipelines) {
+        await last
+        await Promise.all(sent)
+      }
     } catch (error) {
       isOver = true
       await this.#rollback(connection)
       throw error
     }
     isOver = true
-    await this.#commit(connection)
+    const committing = this.#commit(connection)
+    committing.catch(() => {})
+    // If one of them failed, the server has rolled back. On a lost connection that is not known, and #commit() says so.
+    const failure = await firstFailure(sent)
+    const isCommitted = await committing
+    if (failure) throw failure.error
+    if (!isCommitted) throw rolledBack()
     return result
   }
 
@@ -160,7 +176,8 @@ export class ClientDatabase implements Database {
     }
   }
 
-  async #commit(connection: RawConnection): Promise<void> {
+  /** @returns false if the server has rolled back */
+  async #commit(connection: RawConnection): Promise<boolean> {
     if (connection.isLost) {
       connection.discard()
       throw postgresError(connectionLost(), false)
@@ -174,8 +191,8 @@ export class ClientDatabase implements Database {
       throw postgresError(error, true)
     }
     connection.release()
-    // The server answers COMMIT with ROLLBACK when a statement had failed and the caller swallowed its error.
-    if (answer.command === 'ROLLBACK') throw rolledBack()
+    // The server answers COMMIT with ROLLBACK when a statement had failed.
+    return answer.command !== 'ROLLBACK'
   }
 
   async #rollback(connection: RawConnection): Promise<void> {
@@ -188,6 +205,14 @@ export class ClientDatabase implements Database {
       connection.discard()
     }
   }
+}
+
+/** Waits for all of them. */
+async function firstFailure(answers: readonly Promise<unknown>[]): Promise<{ readonly error: unknown } | undefined> {
+  for (const settled of await Promise.allSettled(answers)) {
+    if (settled.status === 'rejected') return { error: settled.reason }
+  }
+  return undefined
 }
 
 const transactionOver = (): Error =>

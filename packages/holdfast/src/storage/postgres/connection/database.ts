@@ -37,6 +37,11 @@ export interface OpenTransaction extends Connection {
    * answer. The SET is sent at once, so that it precedes what the user sends through the client.
    */
   limitLocks(): void
+  /**
+   * Sends a statement whose rows are not needed. COMMIT need not wait for its answer, which saves a round trip. Its error ends the
+   * transaction as if it had been awaited.
+   */
+  send(statement: Statement, values: readonly Value[]): void
 }
 
 export interface Database {

@@ -38,12 +38,21 @@ export async function loadLost(
   wanted: readonly TypeLimit[],
   startedBefore: number | null,
 ): Promise<void> {
-  const { connection, loaded, statements } = loader
+  const { connection, statements } = loader
   const lost = [...limitsOf(wanted), loader.now]
   const rows =
     startedBefore === null
       ? await connection.query(statements.lost, lost)
       : await connection.query(statements.lostOrOld, [...lost, startedBefore])
+  await keepLost(loader, wanted, rows)
+}
+
+/** Expired leases by the time of the statement: it is sent before the answer that has the time. */
+export const readLost = ({ connection, statements }: Loader, wanted: readonly TypeLimit[]): Promise<Row[]> =>
+  connection.query(statements.lost, [...limitsOf(wanted), null])
+
+export async function keepLost(loader: Loader, wanted: readonly TypeLimit[], rows: readonly Row[]): Promise<void> {
+  const { connection, loaded, statements } = loader
   await loader.keepLocked(rows)
   const isGroupLoaded = (row: Row): boolean => loaded.groups.has(nameOf(Number(row[cell.tid]), row[cell.grp]!))
   const unloaded = rows.filter((row) => row[cell.grp] !== null && !isGroupLoaded(row))

@@ -43,8 +43,8 @@ export class LoadRequest {
   /** Types whose turns and limits are read; those that are locked too. */
   readonly flows = new Set<number>()
   readonly flowLocks = new Set<number>()
-  /** Types whose waiting jobs are counted. */
-  readonly depths = new Set<number>()
+  /** Types whose waiting jobs are counted, each with the largest number that needs no exact count: all jobs fit then. */
+  readonly depths = new Map<number, number>()
 
   get isEmpty(): boolean {
     return (Object.values(this) as { size: number }[]).every(({ size }) => size === 0)
@@ -73,7 +73,8 @@ function wantIn(list: Map<string, RowName>, types: TypeRegistry, refs: readonly 
   }
 }
 
-export function wantNewJobs(loaded: LoadedRows, types: TypeRegistry, jobs: readonly NewJob[]): void {
+/** @param isAdd the call adds these jobs and does nothing else */
+export function wantNewJobs(loaded: LoadedRows, types: TypeRegistry, jobs: readonly NewJob[], isAdd = false): void {
   const { wanted } = loaded
   for (const { type, id, group, deduplication, blockers, maxWaiting } of jobs) {
     const tid = types.tidOf(type)!
@@ -83,7 +84,10 @@ export function wantNewJobs(loaded: LoadedRows, types: TypeRegistry, jobs: reado
     if (!wanted.jobs.has(name)) wanted.adding.add(name)
     wanted.jobs.set(name, { tid, key })
     if (group) wanted.groups.set(nameOf(tid, encodeText(group.key)), { tid, key: encodeText(group.key) })
-    if (maxWaiting?.type !== undefined) wanted.depths.add(tid)
+    if (maxWaiting?.type !== undefined) {
+      const fits = isAdd ? maxWaiting.type - jobs.length : -1
+      wanted.depths.set(tid, Math.min(fits, wanted.depths.get(tid) ?? Infinity))
+    }
     if (deduplication) {
       const encoded = encodeText(deduplication.key)
       wanted.keys.set(nameOf(tid, encoded), { tid, key: encoded })

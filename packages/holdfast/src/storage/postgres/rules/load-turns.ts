@@ -9,7 +9,7 @@ import { cell } from '../sql/job-columns.ts'
 import { arrayOf, decodeText } from '../sql/text.ts'
 import { storedFlow } from './flow.ts'
 import { groupStateOf, pausedOf } from './group.ts'
-import type { TypeLimit } from './load-lists.ts'
+import { keepLost, readLost, type TypeLimit } from './load-lists.ts'
 import type { ListName } from './load-request.ts'
 import type { Loader } from './loader.ts'
 import { nameOf, namesOf } from './row-name.ts'
@@ -39,18 +39,50 @@ export async function openTypes(
   }
   if (locked.size === 0) return
   await lockFlows(loader, locked)
-  // The time is read again: others may have started jobs while this call waited for the lock.
-  for (const [now, tid, running] of await connection.query(statements.running, [arrayOf([...capped])])) {
+  keepRunning(loader, await connection.query(statements.running, [arrayOf([...capped])]))
+}
+
+/** With the time, which is read again: others may have started jobs while this call waited for the lock. */
+function keepRunning(loader: Loader, rows: readonly Row[]): void {
+  for (const [now, tid, running] of rows) {
     loader.now = Math.max(loader.now, Number(now))
-    if (tid !== null) loaded.running.set(Number(tid), Number(running))
+    if (tid !== null) loader.loaded.running.set(Number(tid), Number(running))
   }
 }
 
-async function lockFlows({ connection, loaded, statements }: Loader, tids: Iterable<number>): Promise<void> {
-  for (const row of await connection.query(statements.lockFlows, [arrayOf([...tids])])) {
-    loaded.pauses.set(Number(row[0]), pausedOf(row[1]!, row[2]!))
-    loaded.flows.set(Number(row[0]), storedFlow(row, true))
+async function lockFlows(loader: Loader, tids: Iterable<number>): Promise<void> {
+  keepFlows(loader, await loader.connection.query(loader.statements.lockFlows, [arrayOf([...tids])]))
+}
+
+function keepFlows({ loaded, types }: Loader, rows: readonly Row[]): void {
+  for (const row of rows) {
+    const tid = Number(row[0])
+    loaded.pauses.set(tid, pausedOf(row[1]!, row[2]!))
+    loaded.flows.set(tid, storedFlow(row, true))
+    if (row[5] === 'true') types.noteGrouped(tid)
   }
+}
+
+/** Answers with the locked types, their expired leases, and the jobs in processing of those with a concurrency. */
+export type OpeningRows = Promise<readonly [types: Row[], lost: Row[], running: Row[]]>
+
+/** Sends, in one round trip, what a claim of types with limits or groups begins with. @param lost how many leases are read per type */
+export function openLimited(loader: Loader, lost: readonly TypeLimit[], capped: ReadonlySet<number>): OpeningRows {
+  const { connection, loaded, statements } = loader
+  const unlocked = lost.flatMap(({ tid }) => (loaded.flows.get(tid)?.isLocked ? [] : tid))
+  return Promise.all([
+    unlocked.length > 0 ? connection.query(statements.lockFlows, [arrayOf(unlocked)]) : [],
+    readLost(loader, lost),
+    // The last one: the time of the call is not before that of the others.
+    connection.query(statements.running, [arrayOf([...capped])]),
+  ])
+}
+
+export async function keepLimited(loader: Loader, lost: readonly TypeLimit[], opening: OpeningRows): Promise<void> {
+  const [types, leases, running] = await opening
+  keepFlows(loader, types)
+  await keepLost(loader, lost, leases)
+  keepRunning(loader, running)
 }
 
 /** @param locks false in a user's transaction, which may stay open for long */
@@ -67,16 +99,6 @@ export async function loadFlows(loader: Loader, locks: boolean): Promise<void> {
   }
 }
 
-/** Counts the waiting jobs of types, by a statement that begins when no other call can add to them within a largest depth. */
-export async function loadDepths({ connection, loaded, statements }: Loader): Promise<void> {
-  const tids = [...loaded.wanted.depths].filter((tid) => !loaded.depths.has(tid))
-  if (tids.length === 0) return
-  await connection.query(statements.lockDepths, [arrayOf(tids)])
-  for (const [tid, count] of await connection.query(statements.depths, [arrayOf(tids)])) {
-    loaded.depths.set(Number(tid), Number(count))
-  }
-}
-
 interface RingLimit extends TypeLimit {
   /** Without turns: the groups with the best jobs. */
   readonly byBest?: boolean
@@ -84,28 +106,35 @@ interface RingLimit extends TypeLimit {
 
 /** The first groups of each ring whose turn has come, with the jobs that they would start. */
 export async function loadRing(loader: Loader, wanted: readonly RingLimit[]): Promise<void> {
-  const { connection, loaded, statements } = loader
-  const rows: Row[] = []
-  for (const byBest of [false, true]) {
-    const some = wanted.filter((type) => (type.byBest ?? false) === byBest)
-    if (some.length === 0) continue
-    const limits = [arrayOf(some.map(({ tid }) => tid)), arrayOf(some.map(({ limit }) => limit))]
-    rows.push(...(await connection.query(byBest ? statements.ringByBest : statements.ring, [...limits, loader.now])))
-  }
+  const { loaded } = loader
+  const [firsts, ...rings] = await Promise.all([
+    readFirstTurns(loader, wanted),
+    ...[false, true].map((byBest) =>
+      readRing(
+        loader,
+        wanted.filter((type) => (type.byBest ?? false) === byBest),
+        byBest,
+      ),
+    ),
+  ])
+  for (const [tid, first] of firsts) loader.rings.onScanned(tid, loader.now, first)
+  const rows = rings.flat()
   loader.keepGroups(rows)
   const named = rows.map(([tid, key, ...row]) => ({ tid: Number(tid), key: key!, state: groupStateOf(row) }))
   const ordered = named.filter(({ state }) => state.ordered)
-  if (ordered.length > 0) await loadHeads(loader, ordered)
   const isNew = ({ tid, key }: { tid: number; key: string }): boolean => !loaded.best.has(nameOf(tid, key))
   const unordered = named.filter((group) => !group.state.ordered && isNew(group))
-  if (unordered.length > 0) {
-    // One more than a group would start in its turns: by that job the call knows when the group is due again.
-    const limit = Math.ceil(Math.max(...wanted.map((type) => type.limit)) / rows.length) + 1
-    await loadBest(
-      loader,
-      unordered.map(({ tid, key }) => ({ tid, key, limit })),
-    )
-  }
+  // One more than a group would start in its turns: by that job the call knows when the group is due again.
+  const perGroup = Math.ceil(Math.max(...wanted.map((type) => type.limit)) / rows.length) + 1
+  await Promise.all([
+    ordered.length > 0 && loadHeads(loader, ordered),
+    unordered.length > 0 &&
+      loadBest(
+        loader,
+        unordered.map(({ tid, key }) => ({ tid, key, limit: perGroup })),
+      ),
+    rows.length > 0 && takeAhead(loader, rows.length),
+  ])
   for (const { tid, limit, byBest } of wanted) {
     const own = named.filter((group) => group.tid === tid)
     // Without turns, those that were not read are claimed by a later call.
@@ -114,6 +143,37 @@ export async function loadRing(loader: Loader, wanted: readonly RingLimit[]): Pr
     const free = own.filter(({ key, state }) => !state.ordered || loaded.members.has(nameOf(tid, key)))
     loaded.ring.set(tid, { keys: free.map(({ key }) => decodeText(key)), limit, last })
   }
+}
+
+/** Each group that starts a job takes a number. Sent behind the last locks. */
+async function takeAhead({ connection, loaded, statements }: Loader, count: number): Promise<void> {
+  loaded.numbers = (await connection.query(statements.numbers, [count])).map(([number]) => Number(number))
+}
+
+async function readRing(
+  { connection, loaded, statements, rings, now }: Loader,
+  wanted: readonly RingLimit[],
+  byBest: boolean,
+): Promise<Row[]> {
+  if (wanted.length === 0) return []
+  const starts = wanted.map(({ tid }) => rings.startOf(tid, now))
+  if (starts.some((start) => start > -Infinity)) loaded.isRingPartial = true
+  const limits = [arrayOf(wanted.map(({ tid }) => tid)), arrayOf(wanted.map(({ limit }) => limit))]
+  return connection.query(byBest ? statements.ringByBest : statements.ring, [...limits, now, arrayOf(starts)])
+}
+
+/** Of the rings that are read from their heads. Infinity: the ring is empty. */
+async function readFirstTurns(
+  { connection, statements, rings, now }: Loader,
+  wanted: readonly RingLimit[],
+): Promise<Map<number, number>> {
+  const tids = wanted.flatMap(({ tid }) => (rings.startOf(tid, now) === -Infinity ? tid : []))
+  const firsts = new Map(tids.map((tid) => [tid, Infinity]))
+  if (tids.length === 0) return firsts
+  for (const [tid, at] of await connection.query(statements.firstTurns, [arrayOf(tids)])) {
+    firsts.set(Number(tid), Number(at))
+  }
+  return firsts
 }
 
 async function loadHeads(

@@ -62,6 +62,10 @@ export class LoadedRows {
   readonly waiting = new Map<string, WaitingPrefix>()
   /** By type, as far as a claim has read them. */
   readonly ring = new Map<number, RingPrefix>()
+  /** Numbers of the sequence that were taken ahead, after all locks. */
+  numbers: readonly number[] = []
+  /** A scan of a ring did not begin at its head (ring-cursor.ts). */
+  isRingPartial = false
   readonly flows = new Map<number, StoredFlow>()
   /** Numbers of jobs in processing, by type. */
   readonly running = new Map<number, number>()

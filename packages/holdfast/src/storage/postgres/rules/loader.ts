@@ -13,8 +13,10 @@ import { groupStateOf } from './group.ts'
 import type { JobRow } from './job.ts'
 import { conflict, type LoadedRows, type LockedRows } from './loaded-rows.ts'
 import { loadDue, type TypeLimit } from './load-lists.ts'
-import { loadBest, loadDepths, loadFlows, loadRing, loadWaiting } from './load-turns.ts'
+import { type DepthCounts, loadDepths } from './load-depths.ts'
+import { loadBest, loadFlows, loadRing, loadWaiting } from './load-turns.ts'
 import { decodeReport } from './report.ts'
+import type { RingCursor } from './ring-cursor.ts'
 import { nameOf, namesOf, type RowName } from './row-name.ts'
 import type { TypeRegistry } from './type-registry.ts'
 
@@ -22,6 +24,8 @@ interface LoaderOptions {
   readonly connection: Connection
   readonly statements: Statements
   readonly types: TypeRegistry
+  readonly rings: RingCursor
+  readonly depths: DepthCounts
   readonly loaded: LoadedRows
   /** Filled, by name, with jobs that hold a key and were not locked before it. */
   readonly holders: Map<string, RowName>
@@ -54,6 +58,14 @@ export class Loader {
     return this.#options.types
   }
 
+  get rings(): RingCursor {
+    return this.#options.rings
+  }
+
+  get depths(): DepthCounts {
+    return this.#options.depths
+  }
+
   /**
    * True if an earlier call has locked all that is wanted, and it has no neighbours: then nothing is left to read. Otherwise the
    * earlier rows are of no use: they must be locked again together with the rest, in lock order.
@@ -81,6 +93,8 @@ export class Loader {
 
   async load(): Promise<void> {
     const { wanted } = this.loaded
+    // More is locked now.
+    this.loaded.numbers = []
     if (wanted.types.size > 0) {
       await this.#options.types.find(this.connection, wanted.types)
       for (const name of wanted.types) this.loaded.types.add(name)

@@ -211,7 +211,7 @@ export class PostgresMove implements Moves.Move {
     const { depths, wanted } = this.set.loaded
     const stored = depths.get(type.tid)
     if (stored !== undefined) return stored + (this.#waiting.get(type) ?? 0)
-    wanted.depths.add(type.tid)
+    wanted.depths.set(type.tid, -1)
     return this.set.miss()
   }
 

@@ -4,25 +4,30 @@
 
 import type { Clock } from '../../../clock.ts'
 import { StorageError } from '../../../errors.ts'
-import type { Connection, Database } from '../connection/database.ts'
+import type { Connection, Database, OpenTransaction } from '../connection/database.ts'
 import { isSerializationFailure } from '../connection/errors.ts'
 import { encodeEvents } from '../connection/event-messages.ts'
 import { encodeHints } from '../connection/hints.ts'
 import type { Statements } from '../sql/statements.ts'
+import { DepthCounts } from './load-depths.ts'
 import { conflict, LoadedRows, type LockedRows, rowsMissing } from './loaded-rows.ts'
 import { Loader } from './loader.ts'
+import type { OpeningRows } from './load-turns.ts'
 import { PostgresMove } from './move.ts'
+import { RingCursor } from './ring-cursor.ts'
 import type { RowName } from './row-name.ts'
 import { arrayOf } from '../sql/text.ts'
 import type { TypeRegistry } from './type-registry.ts'
 import { WorkingSet } from './working-set.ts'
-import { write } from './write.ts'
+import { type Send, write } from './write.ts'
 
 export interface RuleCall<T> {
   /** Requests the rows that the call names. */
   readonly want?: (loaded: LoadedRows) => void
-  /** Reads lists, once the time is known. */
-  readonly prepare?: (loader: Loader) => Promise<void>
+  /** For a call that names no rows: its first statements, sent together with that of the loader, which reads the time. */
+  readonly open?: (loader: Loader) => OpeningRows
+  /** Reads lists, once the time is known. @param opening the answers to `open` */
+  readonly prepare?: (loader: Loader, opening: OpeningRows | undefined) => Promise<void>
   readonly rules: (move: PostgresMove) => T
   /** Runs after all else is written. */
   readonly after?: (connection: Connection, move: PostgresMove) => Promise<void>
@@ -86,16 +91,24 @@ interface Attempt<T> {
 
 export class RuleRunner {
   readonly #options: RuleRunnerOptions
+  readonly #depths: DepthCounts
+  readonly rings = new RingCursor()
 
   constructor(options: RuleRunnerOptions) {
     this.#options = options
+    this.#depths = new DepthCounts(options.clock)
   }
 
   /** @param joined the user's transaction to run in */
   async run<T>(call: RuleCall<T>, joined?: JoinedTransaction): Promise<T> {
     const holders: Holders = new Map()
     if (joined) return this.#retry(() => this.#runJoined(joined, call, holders), isConflict)
-    const begin = (connection: Connection) => this.#attempt(connection, call, holders, true, undefined, false)
+    const begin = (transaction: OpenTransaction) => {
+      // `after` runs in between.
+      const send: Send = (statement, values) =>
+        call.after ? transaction.query(statement, values) : transaction.send(statement, values)
+      return this.#attempt(transaction, call, holders, true, { isJoined: false, send })
+    }
     const { answer, move } = await this.#retry(
       () => this.#options.database.transaction(begin, { limitsLocks: true }),
       (error) => isConflict(error) || isSerializationFailure(error),
@@ -110,7 +123,7 @@ export class RuleRunner {
     const locked = own?.takeLocked()
     // An error ends a transaction of our own anyway: without a savepoint, two round trips are saved.
     if (own && call.insertsOneAtMost) {
-      const { answer, move, loaded } = await this.#attempt(connection, call, holders, true, locked)
+      const { answer, move, loaded } = await this.#attempt(connection, call, holders, true, { locked })
       own.moved(move)
       if (call.keepsLocked) own.keepLocked({ loaded, now: move.now, at: this.#options.clock.monotonic() })
       return answer
@@ -118,7 +131,7 @@ export class RuleRunner {
     await connection.query(savepoint, [])
     let done: Attempt<T>
     try {
-      done = await this.#attempt(connection, call, holders, own !== undefined, locked)
+      done = await this.#attempt(connection, call, holders, own !== undefined, { locked })
     } catch (error) {
       await connection.query(rollback, []).catch(() => {})
       await connection.query(release, []).catch(() => {})
@@ -129,33 +142,48 @@ export class RuleRunner {
     return done.answer
   }
 
-  /** @param isOurs this driver commits the transaction @param locked by the previous call in it @param isJoined the user ends it */
+  /** @param isOurs this driver commits the transaction */
   async #attempt<T>(
     connection: Connection,
     call: RuleCall<T>,
     holders: Holders,
     isOurs: boolean,
-    locked?: LockedRows,
-    isJoined = true,
+    {
+      locked,
+      isJoined = true,
+      send = (statement, values) => connection.query(statement, values),
+    }: {
+      /** By the previous call in the transaction. */
+      readonly locked?: LockedRows | undefined
+      /** The user ends the transaction. */
+      readonly isJoined?: boolean
+      readonly send?: Send
+    },
   ): Promise<Attempt<T>> {
     const { statements, types, channel, eventChannel } = this.#options
     // This process does not see the commit of a user's transaction: then it acts on the hint as all others do.
     const from = isOurs ? this.#options.instance : undefined
-    const loader = await this.#load(connection, call, holders, isOurs, isJoined, locked)
+    const { loader, opening } = await this.#load(connection, call, holders, isOurs, isJoined, locked)
     const { loaded } = loader
-    await call.prepare?.(loader)
+    await call.prepare?.(loader, opening)
     for (;;) {
       const move = new PostgresMove(new WorkingSet(loaded, types), loader.now)
       try {
         const answer = call.rules(move)
         // `after` may cause hints of its own: they are sent together, at the end.
         const early = call.after ? undefined : encodeHints(move.hintsForOthers(), from)
-        const isSent = await write(connection, statements, move, early === undefined ? undefined : [channel, early])
+        const isSent = await write(
+          connection,
+          send,
+          statements,
+          move,
+          early === undefined ? undefined : [channel, early],
+        )
         await call.after?.(connection, move)
         const hints = call.after ? encodeHints(move.hintsForOthers(), from) : early
-        if (hints !== undefined && (call.after || !isSent)) await connection.query(statements.notify, [channel, hints])
+        if (hints !== undefined && (call.after || !isSent)) await send(statements.notify, [channel, hints])
         const events = encodeEvents(move.eventsForAll())
-        if (events.length > 0) await connection.query(statements.publish, [eventChannel, arrayOf(events)])
+        if (events.length > 0) await send(statements.publish, [eventChannel, arrayOf(events)])
         return { answer, move, loaded }
       } catch (error) {
         if (error !== rowsMissing) throw error
@@ -172,23 +200,34 @@ export class RuleRunner {
     isOurs: boolean,
     isJoined: boolean,
     locked: LockedRows | undefined,
-  ): Promise<Loader> {
+  ): Promise<{ readonly loader: Loader; readonly opening?: OpeningRows }> {
     const { statements, types, clock, database } = this.#options
+    const { rings } = this
+    const depths = this.#depths
     const loaderOf = (loaded: LoadedRows): Loader => {
       call.want?.(loaded)
       for (const [name, holder] of holders) loaded.wanted.jobs.set(name, holder)
       const lockTimeoutMs = isOurs ? database.lockTimeoutMs : null
       const locksOnWrite = call.locksOnWrite === true
       const locksTypes = !isJoined
-      return new Loader({ connection, statements, types, loaded, holders, locksOnWrite, locksTypes, lockTimeoutMs })
+      const reads = { connection, statements, types, rings, depths, loaded, holders }
+      return new Loader({ ...reads, locksOnWrite, locksTypes, lockTimeoutMs })
     }
     if (locked) {
       const loader = loaderOf(locked.loaded)
-      if (loader.reuse(locked, clock.monotonic())) return loader
+      if (loader.reuse(locked, clock.monotonic())) return { loader }
     }
     const loader = loaderOf(new LoadedRows())
-    await loader.begin()
-    return loader
+    const begun = loader.begin()
+    if (!call.open) {
+      await begun
+      return { loader }
+    }
+    const opening = call.open(loader)
+    // The error of the first statement is the one to report.
+    opening.catch(() => {})
+    await begun
+    return { loader, opening }
   }
 
   async #retry<T>(attempt: () => Promise<T>, isWorthIt: (error: unknown) => boolean): Promise<T> {

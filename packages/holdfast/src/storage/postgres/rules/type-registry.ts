@@ -56,6 +56,11 @@ export class TypeRegistry {
     return this.#byName.get(name)?.isGrouped === true
   }
 
+  /** The same by number. */
+  hasGroups(tid: number): boolean {
+    return this.#byTid.get(tid)?.isGrouped === true
+  }
+
   noteGrouped(tid: number): void {
     const known = this.#byTid.get(tid)
     if (known) known.isGrouped = true

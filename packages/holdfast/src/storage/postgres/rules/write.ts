@@ -16,9 +16,13 @@ import { nameOf } from './row-name.ts'
 import type { ChangedKey } from './working-keys.ts'
 import type { WorkingSet } from './working-set.ts'
 
-/** @param hint channel and message, to be sent along @returns whether it was sent */
+/** Writes without an answer that is needed. */
+export type Send = (statement: Statement, values: readonly Value[]) => Promise<unknown> | void
+
+/** @param send for statements that cannot conflict @param hint channel and message, to be sent along @returns whether it was sent */
 export async function write(
   connection: Connection,
+  send: Send,
   statements: Statements,
   move: PostgresMove,
   hint: readonly [channel: string, message: string] | undefined,
@@ -26,7 +30,7 @@ export async function write(
   const { set, now } = move
   set.dependents.end()
   const run = async (statement: Statement, rows: readonly Value[][]): Promise<void> => {
-    if (rows.length > 0) await connection.query(statement, transposed(rows))
+    if (rows.length > 0) await send(statement, transposed(rows))
   }
   const insert = async (statement: Statement, rows: readonly Value[][]): Promise<void> => {
     if (rows.length > 0 && (await connection.query(statement, transposed(rows))).length < rows.length) throw conflict
@@ -49,7 +53,7 @@ export async function write(
   const final =
     added.length > 0
       ? await addJobs(connection, statements, set, added, changed.length > 0 ? undefined : hint)
-      : await takeNumbers(connection, statements, set.numbersTaken)
+      : await takeNumbers(connection, statements, set)
   if (!isReplacing) await erase()
   await run(
     statements.addDeadlines,
@@ -90,13 +94,13 @@ export async function write(
 
   if (changed.length > 0) {
     const rows = changed.map((job) => changeCells(job, final, set.indexed.has(job)))
-    await connection.query(statements.changeJobs, [...transposed(rows), ...(hint ?? [null, null])])
+    await send(statements.changeJobs, [...transposed(rows), ...(hint ?? [null, null])])
   }
 
   const reports = [...set.reports].filter(([job]) => isKept(job))
   if (reports.length > 0) {
     const numbered = reports.map(([job, report]) => [final(job.accepted), report] as const)
-    await connection.query(statements.addReports, reportParams(numbered))
+    await send(statements.addReports, reportParams(numbered))
   }
 
   const dependents = [...set.dependents.values()]
@@ -142,9 +146,16 @@ function isExpired(job: PostgresJob, now: number): boolean {
  * Takes numbers from the sequence for the provisional ones of a call that adds no jobs. Only now, when all rows are locked, so that the
  * numbers are in order.
  */
-async function takeNumbers(connection: Connection, { numbers }: Statements, count: number): Promise<FinalNumber> {
-  if (count === 0) return unchanged
-  return finalNumbers((await connection.query(numbers, [count])).map(([number]) => Number(number)))
+async function takeNumbers(
+  connection: Connection,
+  { numbers }: Statements,
+  { numbersTaken, loaded }: WorkingSet,
+): Promise<FinalNumber> {
+  if (numbersTaken === 0) return unchanged
+  const missing = numbersTaken - loaded.numbers.length
+  if (missing <= 0) return finalNumbers(loaded.numbers)
+  const more = (await connection.query(numbers, [missing])).map(([number]) => Number(number))
+  return finalNumbers([...loaded.numbers, ...more])
 }
 
 const finalNumbers =

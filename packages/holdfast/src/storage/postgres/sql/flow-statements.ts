@@ -77,7 +77,10 @@ export function flowStatements({ at, now, statement }: Sql) {
       `SELECT ${columns(`pg_advisory_xact_lock(${depthLock(at)}, w.tid)`)}
          FROM (SELECT * FROM unnest(${param(1, 'integer[]')}) ORDER BY 1) AS w (tid)`,
     ),
-    depths: statement('depths', `SELECT ${columns('w.tid', waitingCount(at))} FROM ${types}`),
+    /** Waiting jobs and jobs in processing, by type. */
+    depths: statement('depths', `SELECT ${columns('w.tid', waitingCount(at), runningOf(at))} FROM ${types}`),
+    /** The last number that a call has taken, committed or not. */
+    lastNumber: statement('last_number', `SELECT ${columns('last_value + is_called::integer')} FROM ${at}numbers`),
     /** Types whose flow may be deleted, as far as other rows say so. Not prepared: it is rare, and its plan depends on the tables. */
     idleFlows: {
       name: '',

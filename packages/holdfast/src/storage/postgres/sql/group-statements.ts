@@ -45,28 +45,36 @@ const limited = `(SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'tex
 /** Live members of a group `w`, along the index. */
 const isMember = `m.tid = w.tid AND m.grp = w.key AND m.grp IS NOT NULL AND m.state < ${stateCodes.completed}`
 
+/** Types, the limit of each, and where the scan of its ring begins. */
+const rings = `unnest(${param(1, 'integer[]')}, ${param(2, 'integer[]')}, ${param(4, 'double precision[]')})`
+
+const hasTurn = `g.turn_at >= w.turn_from AND g.turn_at <= ${param(3, 'double precision')}`
+
 export const groupStatements = ({ at, statement }: Sql) => ({
   lockGroups: statement('lock_groups', lockGroups(at, 'FOR UPDATE')),
   /** Leaves out groups that another transaction has locked. */
   lockFreeGroups: statement('lock_free_groups', lockGroups(at, 'FOR UPDATE SKIP LOCKED')),
-  /** The first groups of the ring whose turn has come, and that no other transaction has locked. $1: types; $2: limit of each; $3: now. */
+  /**
+   * The first groups of the ring whose turn has come, and that no other transaction has locked. $1: types; $2: limit of each; $3: now;
+   * $4: where the scan of each begins.
+   */
   ring: statement(
     'ring',
     `SELECT ${groupCells}
-       FROM unnest(${param(1, 'integer[]')}, ${param(2, 'integer[]')}) AS w (tid, most)
+       FROM ${rings} AS w (tid, most, turn_from)
        CROSS JOIN LATERAL (
-         SELECT * FROM ${at}groups AS g WHERE g.tid = w.tid AND ${isInRing} AND g.turn_at <= ${param(3, 'double precision')}
+         SELECT * FROM ${at}groups AS g WHERE g.tid = w.tid AND ${isInRing} AND ${hasTurn}
          ORDER BY g.turn_at, g.turn LIMIT w.most FOR UPDATE SKIP LOCKED) AS g`,
   ),
   /** The same for claims without turns: the groups with the best jobs. It looks at each group whose turn has come. */
   ringByBest: statement(
     'ring_by_best',
     `SELECT ${groupCells}
-       FROM unnest(${param(1, 'integer[]')}, ${param(2, 'integer[]')}) AS w (tid, most)
+       FROM ${rings} AS w (tid, most, turn_from)
        CROSS JOIN LATERAL (SELECT priorities FROM ${at}types AS t WHERE t.tid = w.tid) AS t
        CROSS JOIN LATERAL (
          SELECT g.key FROM (
-           SELECT * FROM ${at}groups AS g WHERE g.tid = w.tid AND ${isInRing} AND g.turn_at <= ${param(3, 'double precision')} OFFSET 0
+           SELECT * FROM ${at}groups AS g WHERE g.tid = w.tid AND ${isInRing} AND ${hasTurn} OFFSET 0
          ) AS g CROSS JOIN LATERAL (
            (SELECT m.priority, m.run_at, m.ord FROM ${at}jobs AS m
             WHERE g.ordered AND m.tid = w.tid AND m.grp = g.key AND m.grp IS NOT NULL AND m.state < ${stateCodes.completed}
@@ -81,6 +89,14 @@ export const groupStatements = ({ at, statement }: Sql) => ({
          ORDER BY b.priority DESC, b.run_at, b.ord LIMIT w.most) AS b
        CROSS JOIN LATERAL (
          SELECT * FROM ${at}groups AS g WHERE g.tid = w.tid AND g.key = b.key FOR UPDATE SKIP LOCKED) AS g`,
+  ),
+  /** The `turn_at` of the first group of each ring, locked or not. */
+  firstTurns: statement(
+    'first_turns',
+    `SELECT ${columns('w.tid', 'g.turn_at')}
+       FROM (SELECT * FROM unnest(${param(1, 'integer[]')}) ${fewRows}) AS w (tid)
+       CROSS JOIN LATERAL (
+         SELECT g.turn_at FROM ${at}groups AS g WHERE g.tid = w.tid AND ${isInRing} ORDER BY g.turn_at, g.turn LIMIT 1) AS g`,
   ),
   /** The heads of ordered groups. One that another transaction has locked is left out; the next member is no head. */
   heads: statement(

@@ -25,7 +25,7 @@ const sendHint = (from: number): string =>
 const finalNumber = (cell: string): string =>
   `CASE WHEN ${cell} >= ${firstProvisional} THEN taken.numbers[${cell} - ${firstProvisional - 1}] ELSE ${cell} END`
 
-export const jobStatements = ({ at, statement, nextValue }: Sql) => ({
+export const jobStatements = ({ at, now, statement, nextValue }: Sql) => ({
   /** The first due jobs that no other transaction has locked. $1: types; $2: limit of each; $3: now. */
   due: statement(
     'due',
@@ -39,14 +39,15 @@ export const jobStatements = ({ at, statement, nextValue }: Sql) => ({
            ORDER BY j.run_at, j.ord LIMIT w.most FOR UPDATE SKIP LOCKED) AS j
          LIMIT w.most) AS j`,
   ),
-  /** Expired leases. Every claim looks for them, so the index bounds what is read. */
+  /** Expired leases. Every claim looks for them, so the index bounds what is read. $3: now, or NULL: the time of the statement. */
   lost: statement(
     'lost',
     `SELECT ${columns(...jobCells('j'))}
        FROM unnest(${param(1, 'integer[]')}, ${param(2, 'integer[]')}) AS w (tid, most)
        CROSS JOIN LATERAL (
          SELECT * FROM ${at}jobs AS j
-         WHERE j.tid = w.tid AND j.state = ${stateCodes.processing} AND j.lease_until <= ${param(3, 'double precision')}
+         WHERE j.tid = w.tid AND j.state = ${stateCodes.processing}
+           AND j.lease_until <= (SELECT coalesce(${param(3, 'double precision')}, ${now}))
          ORDER BY j.lease_until LIMIT w.most FOR UPDATE SKIP LOCKED) AS j`,
   ),
   /** Expired leases, and attempts that started before $4, whatever their lease. Reads all leases of the types. */

@@ -21,7 +21,7 @@ export async function add(
     if (verdicts) return verdicts
   }
   return open.runner.run(
-    { want: (loaded) => wantNewJobs(loaded, open.types, jobs), rules: (move) => addByRules(move, jobs) },
+    { want: (loaded) => wantNewJobs(loaded, open.types, jobs, true), rules: (move) => addByRules(move, jobs) },
     joined,
   )
 }

@@ -6,7 +6,7 @@ import { fastClaim, maxClaimed } from '../fast/claim.ts'
 import { plainOutcomes } from '../fast/outcomes.ts'
 import { loadDue, loadLost } from '../rules/load-lists.ts'
 import { wantOutcomes } from '../rules/load-request.ts'
-import { loadRing, openTypes } from '../rules/load-turns.ts'
+import { keepLimited, loadRing, openLimited, type OpeningRows, openTypes } from '../rules/load-turns.ts'
 import type { Loader } from '../rules/loader.ts'
 import type { PostgresMove } from '../rules/move.ts'
 import { type OpenStorage, openReserved, runFast } from './open-storage.ts'
@@ -42,43 +42,52 @@ async function claimByRules(open: OpenStorage, request: ClaimRequest): Promise<C
     tid: types.tidOf(type)!,
     limit: Math.min(own, slots, maxClaimed),
     limits,
+    isLocked: limits !== undefined || open.groupTypes.has(type),
   }))
-  const prepare = async (loader: Loader): Promise<void> => {
-    const tidsOf = (some: typeof wanted): number[] => some.map(({ tid }) => tid)
-    const limited = new Set(tidsOf(wanted.filter(({ limits }) => limits)))
-    const capped = new Set(tidsOf(wanted.filter(({ limits }) => limits?.concurrency !== undefined)))
-    await openTypes(loader, tidsOf(wanted), limited, capped)
-    const { pauses, flows } = loader.loaded
-    const unpaused = wanted.filter(({ tid }) => pauses.get(tid) === undefined)
-    await loadLost(
-      loader,
-      unpaused.map(({ tid, limit }) => ({ tid, limit: Math.max(limit, minLost) })),
-      null,
-    )
+  const tidsOf = (some: typeof wanted): number[] => some.map(({ tid }) => tid)
+  const capped = new Set(tidsOf(wanted.filter(({ limits }) => limits?.concurrency !== undefined)))
+  const lost = wanted.map(({ tid, limit }) => ({ tid, limit: Math.max(limit, minLost) }))
+  /** Whether all types are locked, as each of them would be by itself. */
+  const areLocked = wanted.length > 0 && wanted.every(({ isLocked }) => isLocked)
+  const openLocked = (loader: Loader): OpeningRows => openLimited(loader, lost, capped)
+  const prepare = async (loader: Loader, opening?: OpeningRows): Promise<void> => {
+    const { pauses, flows, running, lost: leases } = loader.loaded
+    const isPaused = ({ tid }: { tid: number }): boolean => pauses.get(tid) !== undefined
+    if (areLocked) {
+      await keepLimited(loader, lost, opening ?? openLocked(loader))
+    } else {
+      await openTypes(loader, tidsOf(wanted), new Set(tidsOf(wanted.filter(({ isLocked }) => isLocked))), capped)
+      await loadLost(
+        loader,
+        lost.filter((type) => !isPaused(type)),
+        null,
+      )
+    }
     // Nothing of a type that is full or slowed can start, unless this call ends a job of it first.
     const isStopped = ({ tid, limits }: (typeof wanted)[number]): boolean =>
       (flows.get(tid)?.flow?.slowedUntil ?? 0) > loader.now ||
-      (outcomes.length === 0 &&
-        loader.loaded.running.get(tid)! >= (limits?.concurrency ?? Infinity) &&
-        loader.loaded.lost.get(tid)!.length === 0)
-    const claimed = unpaused.filter((type) => type.limit > 0 && !isStopped(type))
-    await loadRing(
-      loader,
-      claimed
-        .filter(({ tid }) => flows.get(tid)?.isLocked)
-        .map(({ tid, limit, limits }) => {
-          const byBest = limits?.group?.fair === false
-          return { tid, limit: byBest ? limit + spareGroups : limit, byBest }
-        }),
-    )
-    if (claimed.length > 0) await loadDue(loader, claimed)
+      (outcomes.length === 0 && running.get(tid)! >= (limits?.concurrency ?? Infinity) && leases.get(tid)!.length === 0)
+    const claimed = wanted.filter((type) => !isPaused(type) && type.limit > 0 && !isStopped(type))
+    const rings = claimed
+      .filter(({ tid }) => flows.get(tid)?.isLocked && types.hasGroups(tid))
+      .map(({ tid, limit, limits }) => {
+        const byBest = limits?.group?.fair === false
+        return { tid, limit: byBest ? limit + spareGroups : limit, byBest }
+      })
+    if (claimed.length > 0) await Promise.all([loadRing(loader, rings), loadDue(loader, claimed)])
   }
-  const answer = await runner.run({
+  const { answer, isRingPartial } = await runner.run({
     want: (loaded) => wantOutcomes(loaded, types, outcomes),
+    // Rows of outcomes are locked before types, as in all other calls.
+    ...(areLocked && outcomes.length === 0 ? { open: openLocked } : {}),
     prepare,
-    rules: (move) => claimAndCap(move, request),
+    rules: (move) => ({
+      answer: claimAndCap(move, request),
+      isRingPartial: move.set.loaded.isRingPartial,
+    }),
     locksOnWrite: true,
   })
+  if (isRingPartial && answer.jobs.length === 0) for (const { tid } of wanted) runner.rings.forget(tid)
   noteClaimed(open, request, answer)
   return answer
 }
