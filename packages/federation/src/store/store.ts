@@ -101,6 +101,14 @@ export interface FollowRow {
   readonly createdAt: number
 }
 
+/** What waits for a server. */
+export interface Backlog {
+  readonly serverUrl: string
+  readonly count: number
+  /** When the oldest delivery was made, epoch ms. */
+  readonly oldestAt: number
+}
+
 export interface DeliveryStore {
   /** Inserts a row. A repeat with the same id changes nothing. */
   insert(
@@ -124,6 +132,16 @@ export interface DeliveryStore {
   retried(id: string, nextAttemptAt: number, code: string): Promise<void>
   /** Records the final failure. */
   failed(id: string, code: string, now: number): Promise<void>
+  /** Counts an error of the server to this delivery. Returns their number, 0 without a row. */
+  refused(id: string): Promise<number>
+  /** Ends what waits for this server with BACKLOG_FULL, without its body, except the newest rows. Returns the ids. @param keep rows that stay */
+  drop(serverUrl: string, keep: number, now: number, limit: number): Promise<string[]>
+  /** Removes rows that drop() ended, except the newest. @param keep rows that stay */
+  forgetDropped(serverUrl: string, keep: number): Promise<void>
+  /** Returns servers with more than so many open rows, the largest number first. */
+  backlogs(moreThan: number, limit: number): Promise<Backlog[]>
+  /** Returns the number of open rows, and the instant of the oldest. */
+  waiting(): Promise<Omit<Backlog, 'serverUrl' | 'oldestAt'> & { readonly oldestAt: number | undefined }>
   remove(id: string, tx?: StoreTransaction): Promise<void>
   /** Removes failed rows that ended before this instant. Returns their number. */
   sweep(before: number, limit: number): Promise<number>
@@ -252,8 +270,12 @@ export interface PeerStateStore {
     now: number,
     next: (before: PeerState | undefined, changedAt: number | undefined) => PeerState | undefined,
   ): Promise<PeerState>
-  /** Returns origins, in order, of peers that are not healthy and whose next contact was due before this instant. @param after an origin */
-  listDue(before: number, after: string, limit: number): Promise<string[]>
+  /** Removes states that did not change since this instant, of peers that nothing waits for. Returns their number. */
+  expire(before: number, limit: number): Promise<number>
+  /** Removes states of peers that were never reached, except those that changed last. Returns their number. @param keep states that stay */
+  evict(keep: number, limit: number): Promise<number>
+  /** Returns the number of peers by state. */
+  counts(): Promise<Readonly<Partial<Record<PeerState['state'], number>>>>
 }
 
 export interface Store {
