@@ -4,7 +4,7 @@
 // acknowledgement decrypted and verified. Also measures the cryptography of one delivery, with node:crypto and with tweetnacl.
 // --write puts the result into docs/federation/benchmarks.md.
 
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -102,7 +102,9 @@ const head = [
 ]
 console.log(lines.join('\n'))
 if (values.write) {
-  writeFileSync(new URL('../../docs/federation/benchmarks.md', import.meta.url), [...head, ...lines].join('\n'))
+  const page = new URL('../../docs/federation/benchmarks.md', import.meta.url)
+  const kept = readFileSync(page, 'utf8').split(/(?=^## Dead peers)/m)[1] ?? ''
+  writeFileSync(page, `${[...head, ...lines].join('\n')}\n${kept}`)
 }
 removeDirectory(directory)
 process.exit(best >= target.perSecond && ratio >= target.cryptoRatio ? 0 : 1)

@@ -58,8 +58,8 @@ const files = {
 export async function runFederation(options: RunOptions): Promise<RunReport> {
   const { directory, profile, place, activities, timeoutMs, concurrency } = options
   mkdirSync(directory, { recursive: true })
-  for (const of of ['sender', 'receiver'] as const) {
-    writeFileSync(keysFile(directory, of), JSON.stringify(generateKeyText()), { mode: 0o600 })
+  for (const role of ['sender', 'receiver'] as const) {
+    writeFileSync(keysFile(directory, role), JSON.stringify(generateKeyText()), { mode: 0o600 })
   }
   const servers = await serve(place)
   const [origin, receiver] = [await originHere(), await originHere()]
