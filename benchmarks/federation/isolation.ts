@@ -34,7 +34,14 @@ for (let run = 1; run <= runs!; run++) {
     console.error(`run ${run}: ${kind === 'none' ? 'no dead peers' : '30 % of the peers are dead'}`)
     const folder = values.disk ? join(directory, `${run}-${kind}`) : undefined
     if (folder !== undefined) mkdirSync(folder)
-    const size = { profile, peers: peers!, deadOfTen: kind === 'none' ? 0 : 3, rounds: rounds!, everyMs: everyMs!, folder }
+    const size = {
+      profile,
+      peers: peers!,
+      deadOfTen: kind === 'none' ? 0 : 3,
+      rounds: rounds!,
+      everyMs: everyMs!,
+      folder,
+    }
     measured[kind].push(await measureIsolation(size))
   }
 }

@@ -28,12 +28,12 @@ export async function measureIsolation({ rounds, everyMs, ...load }: IsolationLo
   const healthy = new Set(peers.filter(({ way }) => way === undefined).map(({ origin }) => origin))
   const sentAt = new Map<string, number>()
   const latencies = new Map<string, number[]>()
-  let open = 0
+  const left = { open: 0 }
   federation.on('delivered', ({ id, origin }) => {
     if (!healthy.has(origin)) return
     const [activity = ''] = id.split(' ')
     latencies.get(activity)!.push(performance.now() - sentAt.get(activity)!)
-    open--
+    left.open--
   })
   await federation.start()
   const delay = monitorEventLoopDelay({ resolution: 10 })
@@ -45,7 +45,7 @@ export async function measureIsolation({ rounds, everyMs, ...load }: IsolationLo
     const nextAt = performance.now() + everyMs
     sentAt.set(id, performance.now())
     latencies.set(id, [])
-    open += healthy.size
+    left.open += healthy.size
     await federation.send(
       { id, payload },
       peers.map(({ origin }) => origin),
@@ -53,14 +53,14 @@ export async function measureIsolation({ rounds, everyMs, ...load }: IsolationLo
     await sleep(Math.max(0, nextAt - performance.now()))
   }
   // A busy machine may need longer than a round takes. What has not arrived by then counts as missing.
-  for (let waits = 0; open > 0 && waits < 600; waits++) await sleep(100)
+  for (let waits = 0; left.open > 0 && waits < 600; waits++) await sleep(100)
   const { user, system } = process.cpuUsage(cpu)
   const [cold = [], ...warm] = [...latencies.values()]
   return {
     coldP99: percentile(cold, 0.99),
     warmP99: percentile(warm.flat(), 0.99),
     warmP50: percentile(warm.flat(), 0.5),
-    missing: open,
+    missing: left.open,
     loopP99: delay.percentile(99) / 1e6,
     cpuUs: (user + system) / (rounds * healthy.size),
   }

@@ -67,14 +67,17 @@ for (let n = 0; n < config.count; n++) {
 process.on('disconnect', () => process.exit(0))
 const ready: PeersReady = {
   ports: [port, blackholePort, closedPort],
-  peers: [...peers.values()].map(({ keyring: _, ...card }) => card),
+  peers: [...peers.values()].map(({ origin, publicKey, encryptionPublicKey, way }) => ({
+    origin,
+    publicKey,
+    encryptionPublicKey,
+    way,
+  })),
 }
 process.send!(ready)
 
 function listen(server: Server): Promise<number> {
-  return new Promise((resolve) =>
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)),
-  )
+  return new Promise((resolve) => server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port)))
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -25,9 +25,9 @@ const many = await startPeers({ peers: 2, folder })
 const { federation } = many
 const [back, other] = many.peers.map(({ origin }) => origin) as [string, string]
 const waiting = new Map<string, () => void>()
-let drained = 0
+const drained = { count: 0 }
 federation.on('delivered', ({ id, origin }) => {
-  if (origin === back) drained++
+  if (origin === back) drained.count++
   waiting.get(id)?.()
 })
 await federation.start()
@@ -43,7 +43,7 @@ const startedAt = performance.now()
 const cpu = process.cpuUsage()
 await federation.peers.resume(back, { by: 'benchmark' })
 const during: number[] = []
-while (drained < parked) {
+while (drained.count < parked) {
   during.push(...(await latencyOf(federation, other, 1)))
   await sleep(20)
 }

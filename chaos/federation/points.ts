@@ -35,11 +35,7 @@ export const pointNames = {
 
 export type PointName = (typeof pointNames)[Role][number]
 
-export const allPoints: readonly PointName[] = [
-  ...pointNames.producer,
-  ...pointNames.worker,
-  ...pointNames.receiver,
-]
+export const allPoints: readonly PointName[] = [...pointNames.producer, ...pointNames.worker, ...pointNames.receiver]
 
 export interface Point {
   readonly name: PointName

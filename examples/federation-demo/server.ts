@@ -90,9 +90,7 @@ const commands: { readonly [Q in keyof Responses]: (...args: any[]) => Promise<R
     return (await federation.follow({ followerId, followingId, serverUrl })).deliveryJobId
   },
   burst: async (followingId: string, count: number, serverUrl: string) =>
-    Promise.all(
-      Array.from({ length: count }, (_, n) => commands.follow(`fan ${n + 1}`, followingId, serverUrl)),
-    ),
+    Promise.all(Array.from({ length: count }, (_, n) => commands.follow(`fan ${n + 1}`, followingId, serverUrl))),
   post: async (authorId: string, text: string, serverUrl: string) => {
     const post = {
       id: generateId(),
@@ -101,11 +99,8 @@ const commands: { readonly [Q in keyof Responses]: (...args: any[]) => Promise<R
       published: new Date().toISOString(),
       isPrivate: false,
     }
-    const path = '/api/auth/social/posts'
-    await federation.send(
-      { id: post.id, name: 'deliver-post', payload: { method: 'FEDERATE_POST', post }, path },
-      [serverUrl],
-    )
+    const payload = { method: 'FEDERATE_POST', post }
+    await federation.send({ id: post.id, name: 'deliver-post', payload, path: '/api/auth/social/posts' }, [serverUrl])
     return post.id
   },
   followRow: (followerId: string, followingId: string, serverUrl: string) =>

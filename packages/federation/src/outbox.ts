@@ -57,7 +57,8 @@ export async function send(
   if (own === undefined) throw new FederationError('ORIGIN_MISSING', originMissing)
   const { id = clock.newId(), name = 'deliver-activity', payload, orderKey, path = '/inbox' } = activity
   if (typeof payload?.method !== 'string') throw invalidArgument('payload', 'an object with a method')
-  if (!isAllowed(context, payload.method)) throw invalidArgument('payload.method', 'one of policies.methods', payload.method)
+  if (!isAllowed(context, payload.method))
+    throw invalidArgument('payload.method', 'one of policies.methods', payload.method)
   if (!path.startsWith('/')) throw invalidArgument('path', 'a path that begins with /', path)
   const results = await Promise.all(
     [...new Set(recipients.map((recipient) => canonicalOrigin(recipient, context)))].map(

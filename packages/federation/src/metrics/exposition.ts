@@ -23,9 +23,12 @@ export async function exposition(
   const lines = [
     ...counterLines(metrics),
     ...histogramLines(metrics),
-    ...block('peers', 'gauge', 'Peers by state of their contacts, in the profile hardened.', [
-      ...Object.entries(states).map(([state, count]) => series('peers', { state }, count)),
-    ]),
+    ...block(
+      'peers',
+      'gauge',
+      'Peers by state of their contacts, in the profile hardened.',
+      Object.entries(states).map(([state, count]) => series('peers', { state }, count)),
+    ),
     ...block('parked', 'gauge', 'Deliveries that wait, by peer.', [
       ...named,
       series('parked', { peer: 'other' }, Math.max(0, others)),
@@ -33,9 +36,12 @@ export async function exposition(
     ...block('oldest_parked_seconds', 'gauge', 'Age of the oldest delivery that waits.', [
       series('oldest_parked_seconds', {}, age),
     ]),
-    ...block('slots_used', 'gauge', 'Attempts that this process runs, by queue.', [
-      ...Object.entries(slotsUsed).map(([pool, count]) => series('slots_used', { pool }, count)),
-    ]),
+    ...block(
+      'slots_used',
+      'gauge',
+      'Attempts that this process runs, by queue.',
+      Object.entries(slotsUsed).map(([pool, count]) => series('slots_used', { pool }, count)),
+    ),
   ]
   return `${lines.join('\n')}\n`
 }

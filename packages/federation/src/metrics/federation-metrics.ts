@@ -5,7 +5,10 @@ import { refusalStatus } from '../inbound/refusal.ts'
 
 /** Every counter: its label and its meaning. */
 export const counters = {
-  deliveries: ['outcome', 'Deliveries: delivered, unproven (no verified signature), retried, waiting (no attempt spent), failed, dropped.'],
+  deliveries: [
+    'outcome',
+    'Deliveries: delivered, unproven (no verified signature), retried, waiting (no attempt spent), failed, dropped.',
+  ],
   contacts: ['reason', 'Contacts with peers in the profile hardened: ok, or the code of the failure.'],
   inbound: ['code', 'Messages received: OK, or the code of the refusal; APPLICATION for codes of handlers.'],
   relayed: ['', 'Messages forwarded for other servers.'],

@@ -172,7 +172,13 @@ test('a server that says for a day that it has ended gets nothing more, until it
   const { it, clock, peer } = subject
   const { onDiscover } = peer
   peer.onDiscover = () => ({ status: 410, body: {} })
-  const almost: PeerState = { ...newPeer, state: 'down', failures: 9, goneProbes: 2, goneSince: clock.now() - 25 * 60 * minute }
+  const almost: PeerState = {
+    ...newPeer,
+    state: 'down',
+    failures: 9,
+    goneProbes: 2,
+    goneSince: clock.now() - 25 * 60 * minute,
+  }
   await it.store.peerStates.change(peer.origin, clock.now() - minute, () => almost)
   await subject.enqueue('a')
   await subject.enqueue('b')

@@ -165,7 +165,9 @@ test('messages of one sender do not take all places of those that wait for a dec
   const { alpha, beta, clock, decide } = await slowServer(t)
   const other = await startServer(t)
   await introduce(other, beta)
-  const waiting = Array.from({ length: 100 }, (_, n) => deliver(alpha, beta, postBody(alpha, { id: `p${n}` }, clock.now())))
+  const waiting = Array.from({ length: 100 }, (_, n) =>
+    deliver(alpha, beta, postBody(alpha, { id: `p${n}` }, clock.now())),
+  )
   while (beta.inbound.running.size < 100) await new Promise((resolve) => setTimeout(resolve, 1))
   assertRefused(await deliver(alpha, beta, postBody(alpha, { id: 'more' }, clock.now())), 503, 'DECISION_PENDING')
   const ofOther = deliver(other, beta, postBody(other, {}, clock.now()))

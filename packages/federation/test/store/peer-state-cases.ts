@@ -15,8 +15,7 @@ export const peerStateCases: Case[] = [
     name: 'concurrent changes of a state are all counted',
     async run({ store }) {
       assert.equal(await store.peerStates.get(origin), undefined)
-      const change = (): Promise<unknown> =>
-        store.peerStates.change(origin, now, (before = newPeer) => failed(before))
+      const change = (): Promise<unknown> => store.peerStates.change(origin, now, (before = newPeer) => failed(before))
       await Promise.all(Array.from({ length: 5 }, change))
       const state = (await store.peerStates.get(origin))!
       assert.deepEqual([state.state, state.failures, state.firstFailedAt], ['down', 5, now])
