@@ -28,7 +28,8 @@ export interface Load {
   readonly deliveries: number
   readonly warmUp: number
   readonly payloadBytes: number
-  readonly concurrency: number
+  /** Deliveries to the one peer at a time. */
+  readonly perPeer: number
   /** Folder of the databases; undefined for memory. */
   readonly folder: string | undefined
 }
@@ -42,7 +43,7 @@ export async function measureDeliveries(load: Load): Promise<Deliveries> {
   try {
     const [{ origin: target }] = (await once(receiver, 'message')) as [{ origin: string }]
     const { storage, store } = sender(load)
-    const policies = { delivery: { concurrency: load.concurrency } }
+    const policies = { delivery: { perPeer: load.perPeer } }
     const federation = await own.mount({ storage, store, policies, peerPort: Number(new URL(target).port) })
     const count = async (): Promise<Count> => {
       receiver.send('count')
@@ -109,7 +110,8 @@ async function add(
   const [id, followerId, followingId] = [`follow-${n}`, `follower-${n}`, 'followed']
   const now = Date.now()
   const parties = { id, followerId, followingId, accepted: false }
-  const following = { ...parties, createdAt: new Date(now).toISOString(), followerServerUrl: serverUrl }
+  // The receiver compares it with the sender.
+  const following = { ...parties, createdAt: new Date(now).toISOString(), followerServerUrl: origin }
   const body = { following, federationUrl: origin, method: 'FEDERATE', note: '' }
   const payload = JSON.stringify({ ...body, note: 'x'.repeat(bytes - JSON.stringify(body).length) })
   await store.follows.insert({

@@ -46,8 +46,14 @@ async function sender(missing: 'nothing' | 'an acknowledgement' | 'a job' | 'a f
   return { storage, store }
 }
 
-const verdictOn = async (missing: Parameters<typeof sender>[0], effects: readonly string[], unreached: string[] = []) =>
-  judge(await sender(missing), { activities, receiver }, { effects }, unreached)
+const acksOf = (count: number): Set<string> => new Set(Array.from({ length: count }, (_, n) => `ack-${n}`))
+
+const verdictOn = async (
+  missing: Parameters<typeof sender>[0],
+  effects: readonly string[],
+  unreached: string[] = [],
+  acks = acksOf(activities),
+) => judge(await sender(missing), { activities, receiver }, { effects, acks }, unreached)
 
 test('every activity applied once is clean', async () => {
   assert.equal((await verdictOn('nothing', names)).isClean, true)
@@ -70,4 +76,9 @@ test('a missing acknowledgement, a missing job and a failed row are reported', a
 
 test('a kill point that no process reached is not clean', async () => {
   assert.equal((await verdictOn('nothing', names, ['seal'])).isClean, false)
+})
+
+test('a message with two different acknowledgements is not clean', async () => {
+  const { unequal, isClean } = await verdictOn('nothing', names, [], acksOf(activities + 1))
+  assert.deepEqual([unequal, isClean], [['5 acknowledgements of 4 messages'], false])
 })

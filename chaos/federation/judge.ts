@@ -1,6 +1,6 @@
 // Judges a finished run: every committed activity has exactly one effect, and its sender knows of it.
 
-import type { Received } from './receiver.ts'
+import type { Received } from './received.ts'
 import { activityOf, deliveryType, followed, nameOf, type Sender, type SenderConfig } from './sender.ts'
 
 export interface Verdict {
@@ -12,6 +12,8 @@ export interface Verdict {
   readonly unacknowledged: readonly string[]
   /** Rows of deliveries that did not end, and jobs that failed. */
   readonly left: readonly string[]
+  /** Messages that were answered with different acknowledgements. */
+  readonly unequal: readonly string[]
   /** Kill points that were reached less often than required. */
   readonly unreached: readonly string[]
   readonly isClean: boolean
@@ -20,7 +22,7 @@ export interface Verdict {
 export async function judge(
   { store, storage }: Pick<Sender, 'store' | 'storage'>,
   { activities, receiver }: Pick<SenderConfig, 'activities' | 'receiver'>,
-  { effects }: Pick<Received, 'effects'>,
+  { effects, acks }: Pick<Received, 'effects' | 'acks'>,
   unreached: readonly string[],
 ): Promise<Verdict> {
   const times = new Map<string, number>()
@@ -49,6 +51,9 @@ export async function judge(
   for (const [state, count] of Object.entries(others)) if (count > 0) left.push(`${count} jobs are ${state}`)
   if (completed !== activities) left.push(`${completed} of ${activities} jobs are completed`)
 
-  const isClean = [lost, repeated, unacknowledged, left, unreached].every((problems) => problems.length === 0)
-  return { lost, repeated, unacknowledged, left, unreached, isClean }
+  // An acknowledgement is encrypted anew whenever it is made, so equal bytes are those of one that was stored.
+  const unequal = acks.size === activities ? [] : [`${acks.size} acknowledgements of ${activities} messages`]
+
+  const isClean = [lost, repeated, unacknowledged, left, unequal, unreached].every((problems) => problems.length === 0)
+  return { lost, repeated, unacknowledged, left, unequal, unreached, isClean }
 }

@@ -1,7 +1,7 @@
-// The steps of a delivery at which a process of the sender kills itself with SIGKILL. `seal:3` means: the third time that the
-// process reaches the step `seal`.
+// The steps of a delivery at which a process of the sender or the receiver kills itself with SIGKILL. `seal:3` means: the third time that
+// the process reaches the step `seal`.
 
-export type SenderRole = 'producer' | 'worker'
+export type Role = 'producer' | 'worker' | 'receiver'
 
 export const pointNames = {
   producer: [
@@ -23,9 +23,19 @@ export const pointNames = {
     /** The job is completed; the row of its delivery still exists. */
     'complete',
   ],
+  receiver: [
+    /** The handler of the app has been asked; nothing is written. */
+    'decide',
+    /** The effect is written and not committed. */
+    'apply',
+    /** Effect, inbox row and acknowledgement are committed; the sender has no answer. */
+    'answer',
+  ],
 } as const
 
-export type PointName = (typeof pointNames)[SenderRole][number]
+export type PointName = (typeof pointNames)[Role][number]
+
+export const allPoints: readonly PointName[] = [...pointNames.producer, ...pointNames.worker, ...pointNames.receiver]
 
 export interface Point {
   readonly name: PointName
@@ -37,7 +47,7 @@ export const written = ({ name, number }: Point): string => `${name}:${number}`
 /** @throws Error if there is no such point */
 export function parsePoint(text: string): Point {
   const [name, number = ''] = text.split(':')
-  const known = [...pointNames.producer, ...pointNames.worker].find((one) => one === name)
+  const known = allPoints.find((one) => one === name)
   if (!known || !/^[1-9]\d*$/.test(number)) throw new Error(`kill point: expected <name>:<number>, got "${text}"`)
   return { name: known, number: Number(number) }
 }

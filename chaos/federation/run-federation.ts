@@ -1,4 +1,4 @@
-// One run: starts a receiver and a sender, kills the sender's processes at every step of a delivery, and judges the result.
+// One run: starts a receiver and a sender, kills the processes of both at every step of a delivery, and judges the result.
 
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,11 +12,13 @@ import { freePort } from '../../servers/port.ts'
 import { randomOf } from '../random.ts'
 import { judge, type Verdict } from './judge.ts'
 import { serve } from './places.ts'
-import { type Point, pointNames, type SenderRole, written } from './points.ts'
-import type { Received, ReceiverConfig } from './receiver.ts'
+import { allPoints, type Point, pointNames, type Role, written } from './points.ts'
+import { readReceived } from './received.ts'
+import type { ReceiverConfig } from './receiver.ts'
 import { deliveryType, keysFile, openSender, portOf, type Sender, type SenderConfig } from './sender.ts'
 
 export interface RunOptions {
+  readonly profile: SenderConfig['profile']
   readonly place: string
   readonly directory: string
   readonly seed: number
@@ -54,12 +56,15 @@ const files = {
 }
 
 export async function runFederation(options: RunOptions): Promise<RunReport> {
-  const { directory, place, activities, timeoutMs, concurrency } = options
+  const { directory, profile, place, activities, timeoutMs, concurrency } = options
   mkdirSync(directory, { recursive: true })
-  writeFileSync(keysFile(directory), JSON.stringify(generateKeyText()), { mode: 0o600 })
+  for (const role of ['sender', 'receiver'] as const) {
+    writeFileSync(keysFile(directory, role), JSON.stringify(generateKeyText()), { mode: 0o600 })
+  }
   const servers = await serve(place)
   const [origin, receiver] = [await originHere(), await originHere()]
   const config: SenderConfig = {
+    profile,
     place,
     urls: servers.urls,
     directory,
@@ -86,8 +91,7 @@ class Run {
   readonly #alive = new Set<ChildProcess>()
   readonly #kills: Record<string, number> = {}
   /** Points that no process has been started for yet. */
-  readonly #points: Record<SenderRole, Point[]>
-  #receiver: ChildProcess | undefined
+  readonly #points: Record<Role, Point[]>
   #sender: Sender | undefined
   #front: ReturnType<typeof createServer> | undefined
   #isProduced = false
@@ -104,18 +108,22 @@ class Run {
     const rounds = Array.from({ length: options.rounds }, () => undefined)
     // Low numbers, so that every point is reached before the deliveries run out. Up to ten complete at a time.
     const most = Math.max(1, Math.floor(options.activities / (40 * options.rounds)))
-    const pointsOf = (role: SenderRole): Point[] =>
+    const pointsOf = (role: Role): Point[] =>
       random.shuffled(
         rounds.flatMap(() => pointNames[role].map((name) => ({ name, number: random.integer(1, Math.min(most, 20)) }))),
       )
     // Keys are pinned once, so the first worker gets the point `pin`.
     const ofWorkers = pointsOf('worker').filter(({ name }) => name !== 'pin')
-    this.#points = { producer: pointsOf('producer'), worker: [{ name: 'pin', number: 1 }, ...ofWorkers] }
+    this.#points = {
+      producer: pointsOf('producer'),
+      worker: [{ name: 'pin', number: 1 }, ...ofWorkers],
+      receiver: pointsOf('receiver'),
+    }
     this.#broken.promise.catch(() => undefined)
   }
 
   async run(): Promise<RunReport> {
-    const { activities, workers, print, waitsForUpkeep } = this.#options
+    const { activities, directory, workers, print, waitsForUpkeep } = this.#options
     await this.#startReceiver()
     await this.#startFront()
     this.#spawn('producer')
@@ -125,7 +133,7 @@ class Run {
     let last = { at: performance.now(), state: '' }
     for (;;) {
       if (others > 0 && this.#kills.pin) for (; others > 0; others--) this.#spawn('worker')
-      const { effects } = await this.#received()
+      const { effects } = readReceived(directory)
       const { open, unsettled } = await this.#left()
       const state = `${new Set(effects).size} of ${activities} applied, ${open} rows and ${unsettled} jobs open, ${this.#killed()} killed`
       if (state !== last.state) {
@@ -136,7 +144,7 @@ class Run {
       if (performance.now() - last.at > stuckMs) break
       await Promise.race([sleep(250), this.#broken.promise])
     }
-    const received = await this.#received()
+    const received = readReceived(directory)
     const verdict = await judge(this.#sender!, this.#config, received, this.#unreached())
     return { activities, kills: this.#kills, requests: received.requests, ...verdict }
   }
@@ -153,12 +161,22 @@ class Run {
     await this.#sender?.storage.disconnect()
   }
 
+  /** Starts the receiver with its next kill point, if there is one. Starts another one on the same files after its kill. */
   async #startReceiver(): Promise<void> {
     const { directory, plant } = this.#options
     const { receiver: origin, origin: sender } = this.#config
     const config: ReceiverConfig = { directory, origin, sender, plant }
-    this.#receiver = this.#fork('receiver', [JSON.stringify(config)])
-    await once(this.#receiver, 'message')
+    const point = this.#points.receiver.shift()
+    const child = this.#fork('receiver', [JSON.stringify(config), ...(point ? [written(point)] : [])])
+    child.once('exit', (code, signal) => {
+      if (this.#isEnding) return
+      if (signal !== 'SIGKILL' || !point) {
+        return this.#broken.reject(new Error(`chaos: the receiver exited by itself, with ${code ?? signal}`))
+      }
+      this.#kills[point.name] = (this.#kills[point.name] ?? 0) + 1
+      this.#startReceiver().catch((error: unknown) => this.#broken.reject(error))
+    })
+    await once(child, 'message')
   }
 
   /** Answers requests to the sender's origin in this process, which is never killed. */
@@ -172,7 +190,7 @@ class Run {
     await once(this.#front, 'listening')
   }
 
-  #fork(role: SenderRole | 'receiver', args: readonly string[]): ChildProcess {
+  #fork(role: Role, args: readonly string[]): ChildProcess {
     const child = fork(files[role], args, {
       execArgv: ['--conditions=@holdfast/source', '--no-warnings'],
       env: {
@@ -186,7 +204,7 @@ class Run {
   }
 
   /** Starts a process with the next point, if there is one. Starts another one after its kill. */
-  #spawn(role: SenderRole): void {
+  #spawn(role: Exclude<Role, 'receiver'>): void {
     const point = this.#points[role].shift()
     if (role === 'worker' && !point && this.#pending > 0) {
       // A worker without a point could deliver everything before the others reach their points.
@@ -218,16 +236,7 @@ class Run {
   /** Returns the points that were not reached often enough, so that the run has not proved them. */
   #unreached(): string[] {
     const { rounds } = this.#options
-    return [...pointNames.producer, ...pointNames.worker].filter(
-      (name) => (this.#kills[name] ?? 0) < (name === 'pin' ? 1 : rounds),
-    )
-  }
-
-  async #received(): Promise<Received> {
-    const answered = once(this.#receiver!, 'message')
-    this.#receiver!.send('report')
-    const [received] = (await answered) as [Received]
-    return received
+    return allPoints.filter((name) => (this.#kills[name] ?? 0) < (name === 'pin' ? 1 : rounds))
   }
 
   async #left(): Promise<{ open: number; unsettled: number }> {

@@ -1,11 +1,11 @@
-// npm run chaos:federation: kills the processes of a sender at every step of a delivery. See --help.
+// npm run chaos:federation: kills the processes of a sender and a receiver at every step of a delivery. See --help.
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { places } from './places.ts'
-import { pointNames } from './points.ts'
+import { allPoints } from './points.ts'
 import { runFederation, type RunReport } from './run-federation.ts'
 
 const help = `\
@@ -15,9 +15,10 @@ npm run chaos:federation -- [options]
 ${Object.entries(places)
   .map(([name, { text }]) => `                       ${name.padEnd(15)} ${text}`)
   .join('\n')}
+  --profile <name>     seed or hardened                                                default hardened
   --activities <n>     follows and posts                                               default 1000
-  --rounds <n>         kills at each point                                             default 4
-                       ${[...pointNames.producer, ...pointNames.worker].join(', ')} (pin: once)
+  --rounds <n>         kills at each point: 20 are 201 kills                           default 4
+                       ${allPoints.join(', ')} (pin: once)
   --workers <n>        worker processes                                                default 2
   --timeout <ms>       deadline of a request; a lost claim takes eight times that      default 500
   --seed <n>           seed of the plan                                                default: the time
@@ -42,6 +43,7 @@ async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
       place: { ...text, default: 'sqlite' },
+      profile: { ...text, default: 'hardened' },
       activities: { ...text, default: '1000' },
       rounds: { ...text, default: '4' },
       workers: { ...text, default: '2' },
@@ -59,8 +61,11 @@ async function main(): Promise<number> {
   }
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-chaos-federation-'))
   const seed = wholeNumber('--seed', values.seed)
-  console.log(`${values.place}, seed ${seed}, in ${directory}`)
+  console.log(`${values.place}, profile ${values.profile}, seed ${seed}, in ${directory}`)
+  const { profile } = values
+  if (profile !== 'seed' && profile !== 'hardened') throw new Error('--profile: expected seed or hardened')
   const report = await runFederation({
+    profile,
     place: values.place,
     directory,
     seed,

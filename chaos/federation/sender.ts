@@ -17,6 +17,7 @@ import { Failpoint } from './failpoints.ts'
 import { placeNamed, type Urls } from './places.ts'
 
 export interface SenderConfig {
+  readonly profile: 'seed' | 'hardened'
   readonly place: string
   readonly urls: Urls
   readonly directory: string
@@ -35,7 +36,7 @@ export interface Sender {
   readonly federation: Federation
 }
 
-export const keysFile = (directory: string): string => join(directory, 'sender-keys.json')
+export const keysFile = (directory: string, of: 'sender' | 'receiver'): string => join(directory, `${of}-keys.json`)
 
 export const deliveryType = storedType('federation', DELIVERY_QUEUE_NAME)
 
@@ -44,11 +45,12 @@ export async function openSender(
   failpoint: Failpoint = new Failpoint(undefined, () => undefined),
   more: Pick<FederationOptions, 'acks'> = {},
 ): Promise<Sender> {
-  const { timeoutMs, directory, origin, receiver, concurrency } = config
+  const { profile, timeoutMs, directory, origin, receiver, concurrency } = config
   const { storage, store } = await placeNamed(config.place).open(directory, config.urls)
-  const given = keyringFromBase64(JSON.parse(readFileSync(keysFile(directory), 'utf8')) as KeyringText)
+  const given = keyringFromBase64(JSON.parse(readFileSync(keysFile(directory, 'sender'), 'utf8')) as KeyringText)
   const { connector, keyring } = failpoint.instrument({ storage, store, keyring: given }, deliveryType)
   const federation = createFederation({
+    profile,
     origin,
     storage,
     store,
@@ -62,7 +64,10 @@ export async function openSender(
         backoff: { type: 'fixed', delayMs: 200 },
         timeoutMs,
         connectTimeoutMs: timeoutMs,
+        // The judge counts completed jobs.
+        keepCompletedMs: 24 * 3_600_000,
       },
+      contact: { firstDelayMs: 200, maxDelayMs: 1_000 },
       discovery: { timeoutMs, perMinute: 10_000 },
       health: { delayMs: () => 500, timeoutMs, maxAttempts: 10_000 },
       relay: { use: false, sweepTimeoutMs: 1 },

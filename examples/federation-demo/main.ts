@@ -3,6 +3,7 @@
 // Runs three servers on this machine, each a process with a SQLite file in a temporary directory. Exits with 0 only if every
 // expected event happened within the timeout, in seconds.
 
+import { setMaxListeners } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,6 +12,8 @@ import { runDemo } from './demo.ts'
 
 const { values } = parseArgs({ options: { timeout: { type: 'string', default: '30' } } })
 const timeout = new AbortController()
+// Every event that is waited for listens to it.
+setMaxListeners(0, timeout.signal)
 const timer = setTimeout(() => timeout.abort(), Number(values.timeout) * 1_000)
 const directory = await mkdtemp(join(tmpdir(), 'holdfast-federation-demo-'))
 try {

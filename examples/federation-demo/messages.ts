@@ -11,22 +11,20 @@ export interface ServerConfig {
   readonly directory: string
   /** Start with new keys instead of those of its file. */
   readonly otherKeys: boolean
-  /** Answer requests to the inbox with 503 until `openInbox`. */
-  readonly inboxLater: boolean
-  readonly policies: { readonly backoffMs: number; readonly healthCheckMs: number }
 }
 
 /** The commands of a server, with the type of each response. */
 export interface Responses {
   /** Id of the delivery. */
   readonly follow: string
+  /** Ids of the deliveries of many follows of one user. */
+  readonly burst: readonly string[]
   /** Id of the post. */
   readonly post: string
   readonly followRow: FollowRow | undefined
   readonly peerRow: PeerRow | undefined
   /** Effects of the messages that the app has handled. */
   readonly effects: readonly string[]
-  readonly openInbox: void
   readonly register: void
   readonly stop: void
 }

@@ -11,7 +11,7 @@ import type { Request, Responses, ServerConfig, ServerEvent } from './messages.t
 export type OnEvent = (name: string, event: ServerEvent) => void
 
 /** Options of a single start. */
-type StartOptions = Pick<ServerConfig, 'otherKeys' | 'inboxLater'>
+type StartOptions = Pick<ServerConfig, 'otherKeys'>
 
 interface Waiter {
   readonly matches: (event: ServerEvent) => boolean
@@ -41,7 +41,7 @@ export class ServerProcess {
 
   /** Starts the process, on the files of an earlier start if there was one. Resolves when it listens. */
   async start(options: Partial<StartOptions> = {}): Promise<void> {
-    const config: ServerConfig = { ...this.#config, otherKeys: false, inboxLater: false, ...options }
+    const config: ServerConfig = { ...this.#config, otherKeys: false, ...options }
     const child = fork(fileURLToPath(new URL('server.ts', import.meta.url)), [JSON.stringify(config)], {
       execArgv: ['--conditions=@holdfast/source', '--no-warnings'],
       // The compile cache makes the second start faster.

@@ -19,7 +19,7 @@ import { SqliteStorage } from 'holdfast/sqlite'
 import type { Responses, Request, ServerConfig, ServerEvent } from './messages.ts'
 
 const config = JSON.parse(process.argv[2]!) as ServerConfig
-const { port, ports, directory, policies } = config
+const { port, ports, directory } = config
 const path = join(directory, 'app.db')
 const origin = `http://127.0.0.1:${port}`
 
@@ -46,13 +46,8 @@ const federation = createFederation({
   keyring: keyringFromBase64(keys()),
   // The demo runs on loopback. A server on the internet needs none of these.
   http: { allowCidrs: ['127.0.0.0/8'], allowHttp: true, allowPorts: ports },
-  policies: {
-    delivery: {
-      maxAttempts: 100,
-      backoff: { type: 'fixed', delayMs: policies.backoffMs },
-    },
-    health: { maxAttempts: 100, delayMs: () => policies.healthCheckMs },
-  },
+  // Shorter than the defaults, 10 s and an hour: the demo must not take that long.
+  policies: { contact: { firstDelayMs: 500, maxDelayMs: 2_000 } },
   handlers: {
     FEDERATE: ({ body: { following }, messageKey }) => {
       const apply = effect(messageKey, `${following.followerId} follows ${following.followingId}`)
@@ -70,6 +65,7 @@ const federation = createFederation({
 
 for (const event of [
   'delivered',
+  'contact_failed',
   'delivery_failing',
   'delivery_failed',
   'peer_healthy',
@@ -81,12 +77,7 @@ for (const event of [
   federation.on(event, (about: object) => send({ event, ...about }))
 }
 
-let isInboxOpen = !config.inboxLater
-const federate = nodeListener(federation.handler)
-const server = createServer((request, response) => {
-  if (isInboxOpen || request.method === 'GET') federate(request, response)
-  else response.writeHead(503).end()
-})
+const server = createServer(nodeListener(federation.handler))
 server.listen(port, '127.0.0.1', () => {
   send({ event: 'listening', origin })
   flushCompileCache()
@@ -98,6 +89,8 @@ const commands: { readonly [Q in keyof Responses]: (...args: any[]) => Promise<R
   follow: async (followerId: string, followingId: string, serverUrl: string) => {
     return (await federation.follow({ followerId, followingId, serverUrl })).deliveryJobId
   },
+  burst: async (followingId: string, count: number, serverUrl: string) =>
+    Promise.all(Array.from({ length: count }, (_, n) => commands.follow(`fan ${n + 1}`, followingId, serverUrl))),
   post: async (authorId: string, text: string, serverUrl: string) => {
     const post = {
       id: generateId(),
@@ -106,14 +99,8 @@ const commands: { readonly [Q in keyof Responses]: (...args: any[]) => Promise<R
       published: new Date().toISOString(),
       isPrivate: false,
     }
-    const payload = JSON.stringify({ method: 'FEDERATE_POST', federationUrl: origin, post })
-    const job = { deliveryJobId: post.id, targetUrl: `${serverUrl}/api/auth/social/posts`, serverUrl, payload }
-    // One transaction: the row and its job, or neither.
-    await store.transaction(async (tx) => {
-      const { deliveryJobId: id, ...fields } = job
-      await store.deliveries.insert({ id, name: 'deliver-post', ...fields, createdAt: Date.now() }, tx)
-      await federation.deliveryQueue.add('deliver-post', job, { tx: store.storageTransaction(storage, tx) })
-    })
+    const payload = { method: 'FEDERATE_POST', post }
+    await federation.send({ id: post.id, name: 'deliver-post', payload, path: '/api/auth/social/posts' }, [serverUrl])
     return post.id
   },
   followRow: (followerId: string, followingId: string, serverUrl: string) =>
@@ -124,7 +111,6 @@ const commands: { readonly [Q in keyof Responses]: (...args: any[]) => Promise<R
       .prepare('SELECT what FROM effects ORDER BY what')
       .all()
       .map(({ what }) => String(what)),
-  openInbox: async () => void (isInboxOpen = true),
   register: async (serverUrl: string) => void (await federation.discoverAndRegister(serverUrl)),
   stop: async () => {
     server.close()

@@ -2,7 +2,7 @@
 
 import { aliases } from '../../packages/federation/src/aliases.ts'
 import { optionNames } from '../../packages/federation/src/create.ts'
-import { seedPolicies } from '../../packages/federation/src/policies.ts'
+import { hardenedPolicies } from '../../packages/federation/src/policies.ts'
 import type { Table } from '../../packages/holdfast/src/resolve-options.ts'
 import type { Section } from './sections.ts'
 
@@ -19,7 +19,7 @@ function tableOf(names: readonly string[], place: string, values: Readonly<Recor
 const rowOf = (value: unknown) =>
   typeof value === 'number' || typeof value === 'boolean' ? { default: value, check } : { check }
 
-const groups = Object.entries(seedPolicies).filter(
+const groups = Object.entries(hardenedPolicies).filter(
   ([name, value]) => name !== 'threats' && typeof value === 'object' && !Array.isArray(value),
 )
 

@@ -1,10 +1,13 @@
 // The context of a federation: what all its parts share. create.ts makes it once; functions take it as their first argument.
 
 import type { Clock, Logger } from 'holdfast'
+import type { Backlogs } from './backlogs.ts'
 import type { HttpClient } from './http/client.ts'
 import type { PeerContacts } from './peers/contacts.ts'
+import type { PeerState } from './peers/peer-state.ts'
 import type { PeerSlots } from './peers/slots.ts'
 import type { Keyring } from './keyring.ts'
+import type { FederationMetrics } from './metrics/federation-metrics.ts'
 import type { Policies } from './policies.ts'
 import type { Store } from './store/store.ts'
 
@@ -25,6 +28,21 @@ export interface FederationEvents {
   delivery_waiting: [{ readonly id: string; readonly origin: string; readonly retryAfterMs: number }]
   /** A delivery failed for good. */
   delivery_failed: [{ readonly id: string; readonly origin: string; readonly code: string }]
+  /** Profile `hardened`: the peer did not answer, or not properly. It is not contacted before `nextContactAt`, epoch ms. */
+  contact_failed: [
+    {
+      readonly origin: string
+      readonly code: string
+      readonly state: PeerState['state']
+      /** Failed contacts in a row. */
+      readonly failures: number
+      readonly nextContactAt: number
+    },
+  ]
+  /** Profile `hardened`: more than half of at least 20 peers did not answer within a minute. At most once a minute. */
+  own_outage: [object]
+  /** Too many deliveries waited for a peer: the oldest ones became dead letters. At most once a minute and peer. */
+  backlog_dropped: [{ readonly origin: string; readonly count: number }]
   /** Inbound: a message was applied. */
   received: [{ readonly from: string; readonly method: string }]
   /** Inbound: a request was refused. */
@@ -43,6 +61,7 @@ export interface FederationContext {
   readonly clock: Clock
   readonly logger: Logger | undefined
   readonly slots: PeerSlots
+  readonly metrics: FederationMetrics
   /** A registered peer sent an authenticated message. Only in the profile `hardened`. */
   readonly heard?: (origin: string) => void
   readonly emit: <E extends keyof FederationEvents>(event: E, ...args: FederationEvents[E]) => void
@@ -52,5 +71,6 @@ export interface FederationContext {
 export interface SendingContext extends FederationContext {
   /** Only in the profile `hardened`. */
   readonly contacts?: PeerContacts | undefined
+  readonly backlogs: Backlogs
   readonly scheduleHealthCheck: (serverUrl: string, attempt: number) => Promise<void>
 }

@@ -17,8 +17,8 @@ import { withFollows } from './store/with-follows.ts'
 
 export interface FederationOptions {
   /**
-   * Behaviour. `seed`: five attempts per delivery. `hardened`: the back-off belongs to the peer, a delivery waits for a week and spends no
-   * attempt, and every acknowledgement is verified. Both speak the v1 wire. @default 'seed'
+   * Behaviour. `hardened`: the back-off belongs to the peer, a delivery waits for a week and spends no attempt, and every acknowledgement is
+   * verified. `seed`: five attempts per delivery, as in the seed document. Both speak the v1 wire. @default 'hardened'
    */
   readonly profile?: Profile
   /** Origin of this server, such as `https://a.example`. */
@@ -68,7 +68,7 @@ export const optionNames = [
  * @throws TypeError INVALID_ARGUMENT, FederationError ORIGIN_INVALID
  */
 export function createFederation(options: FederationOptions): Federation {
-  const { profile = 'seed', origin, ...given } = resolveOptions(options)
+  const { profile = 'hardened', origin, ...given } = resolveOptions(options)
   if (profile !== 'seed' && profile !== 'hardened') throw invalidArgument('profile', "'seed' or 'hardened'", profile)
   for (const name of ['storage', 'store', 'keyring'] as const) {
     if (given[name] === null || typeof given[name] !== 'object') throw invalidArgument(name, 'an object', given[name])
@@ -87,7 +87,8 @@ function resolveOptions(options: FederationOptions): ResolvedOptions {
   return given as unknown as ResolvedOptions
 }
 
-export interface AssembleOptions extends Omit<ResolvedOptions, 'origin'> {
+export interface AssembleOptions extends Omit<ResolvedOptions, 'origin' | 'profile'> {
+  readonly profile: Profile
   /** Storage of the workers. @default storage */
   readonly workerStorage?: Storage
 }
@@ -95,6 +96,7 @@ export interface AssembleOptions extends Omit<ResolvedOptions, 'origin'> {
 /** @param origin canonical; undefined only if the environment does not set it */
 export function assemble(options: AssembleOptions, origin: string | undefined): Federation {
   const {
+    profile,
     storage,
     workerStorage = storage,
     keyring,
@@ -105,7 +107,6 @@ export function assemble(options: AssembleOptions, origin: string | undefined): 
     logger,
     clock = systemClock,
   } = options
-  const { profile = 'seed' } = options
   const policies = resolvePolicies(options.policies, profile)
   const bounds = {
     maxResponseBytes: policies.http.maxResponseBytes,

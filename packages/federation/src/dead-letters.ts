@@ -21,11 +21,14 @@ export interface DeadLetterFilter {
 export interface DeadLetters {
   /** Returns the matching rows, oldest first. The payload of those with a stored body is empty. */
   list(filter?: DeadLetterFilter): Promise<DeliveryRow[]>
-  /** Sends matching deliveries again, with all attempts, under the same ids. Returns their number. */
+  /** Sends matching deliveries again, with all attempts, under the same ids, after fresh ones. Those without a body stay. Returns their number. */
   redrive(filter?: DeadLetterFilter): Promise<number>
   /** Removes matching rows. Returns their number. */
   remove(filter?: DeadLetterFilter): Promise<number>
 }
+
+/** Dead letters come after deliveries that were not tried yet. */
+const afterFresh = -1
 
 export function deadLettersOf(
   context: FederationContext,
@@ -41,11 +44,12 @@ export function deadLettersOf(
   return {
     list,
     redrive: async (filter) => {
-      const rows = await list(filter)
+      // Without a body: it was dropped.
+      const rows = (await list(filter)).filter(({ payload, bodyId }) => payload !== '' || bodyId !== undefined)
       for (const row of rows) {
         const { id, name } = row
         await deliveries.reopen(id, context.clock.now())
-        await queue.add(name, jobOf(row), { id })
+        await queue.add(name, jobOf(row), { id, priority: afterFresh })
       }
       return rows.length
     },

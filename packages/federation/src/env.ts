@@ -107,7 +107,10 @@ function fromEnvironment(): Federation {
   const own = process.env['BETTER_AUTH_URL']
   const origin = own ? canonicalOrigin(own, { allowHttp: http.allowHttp ?? false }) : undefined
   const { storage, workerStorage, store } = openStorages()
-  return assemble({ storage, workerStorage, store, keyring: lazyKeyring, http, logger: console }, origin)
+  return assemble(
+    { profile: 'seed', storage, workerStorage, store, keyring: lazyKeyring, http, logger: console },
+    origin,
+  )
 }
 
 function openStorages(): { storage: Storage; workerStorage: Storage; store: Store } {

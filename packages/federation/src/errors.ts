@@ -21,6 +21,10 @@ export const federationErrorCodes = {
   NOT_ITS_TURN: 'An earlier delivery to this server with the same order key is open. The delivery waits.',
   PEER_HELD: 'The server is not contacted now, after a failure. The delivery waits.',
   PEER_REFUSES: 'The server accepts other deliveries and answers this one with an error, again and again.',
+  PEER_GONE:
+    'The server has said for a day that it has ended (410). A message of it, or peers.probe(), takes that back.',
+  BACKLOG_FULL:
+    'More deliveries wait for the server than `policies.delivery.maxPerPeer`. The oldest ones end, without their body.',
   EXPIRED: 'The delivery is older than `policies.delivery.horizonMs`.',
   DISCOVERY_FAILED: 'The keys of a server could not be fetched. `cause` has the reason.',
   PIN_MISMATCH: 'A server shows keys that differ from the pinned ones. The pin is unchanged.',

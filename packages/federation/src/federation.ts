@@ -1,8 +1,10 @@
 // A federation: the entry point to all its parts. Longer than other files because each member is documented here, and delegates
 // in a line or two.
 
+import { channel } from 'node:diagnostics_channel'
 import { EventEmitter } from 'node:events'
 import type { Clock, Logger, Storage } from 'holdfast'
+import { Backlogs } from './backlogs.ts'
 import { type ConnectOnce, connectOnce } from './connect-once.ts'
 import { type DeadLetters, deadLettersOf } from './dead-letters.ts'
 import type { AckHandlers } from './deliver/dispatch-ack.ts'
@@ -16,6 +18,8 @@ import type { InboundHandlers } from './inbound/handlers.ts'
 import type { FederationDeliveryJob, HealthCheckJob, ProcessorJob } from './jobs.ts'
 import type { Keyring } from './keyring.ts'
 import { resolveStopOptions, type RunOptions, runUntilStopped, type StopOptions } from './life-cycle.ts'
+import { exposition } from './metrics/exposition.ts'
+import { FederationMetrics } from './metrics/federation-metrics.ts'
 import { discoverAndRegister } from './peers/discover.ts'
 import { contactName, PeerContacts } from './peers/contacts.ts'
 import { peerHolds } from './peers/holds.ts'
@@ -42,6 +46,9 @@ import type { Store } from './store/store.ts'
 import { decryptPayload, encryptPayload } from './wire/v1/envelope.ts'
 import type { AckPayload, EncryptedEnvelope } from './wire/v1/messages.ts'
 import { type FederationWorkers, startWorkers } from './workers.ts'
+
+/** Every event of every federation of this process, as `{ event, server, data }`. */
+const diagnostics = channel('holdfast:federation')
 
 /** Resolved options: create.ts and env.ts make them. */
 export interface FederationParts {
@@ -96,6 +103,8 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
       ({ serverUrl }) => peerGroup(serverUrl, { allowHttp }),
     )
     this.healthCheckQueue = federationQueue(healthCheckQueueConfig(dependencies, parts.storage), () => clock.newId())
+    const metrics = new FederationMetrics()
+    const emit: SendingContext['emit'] = (event, ...args) => this.#emit(event, args)
     this.#context = {
       origin,
       allowHttp,
@@ -105,7 +114,9 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
       policies,
       clock,
       logger,
-      emit: (event, ...args) => this.#emit(event, args),
+      emit,
+      metrics,
+      backlogs: new Backlogs({ store, clock, policies, logger, metrics, emit }, this.deliveryQueue),
       slots: peerSlots(this.deliveryQueue.queue, policies, logger),
       ...(parts.profile === 'hardened' ? this.#hardened() : { scheduleHealthCheck: this.scheduleHealthCheck }),
     }
@@ -234,6 +245,16 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
     return send(this.#context, this.#outbox, activity, recipients, options)
   }
 
+  /** Returns metrics of this federation in the text format of Prometheus: those of this process, and those of its tables. */
+  async metrics(): Promise<string> {
+    await this.#tables.open()
+    const { deliveryWorker, healthCheckWorker } = this.#workers ?? {}
+    return exposition(this.#context, {
+      delivery: deliveryWorker?.running ?? 0,
+      'health-check': healthCheckWorker?.running ?? 0,
+    })
+  }
+
   get #outbox(): OutboxDependencies {
     return { storage: this.#parts.storage, queue: this.deliveryQueue }
   }
@@ -325,6 +346,8 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
 
   /** A listener that throws is logged: it must neither end a delivery nor keep other listeners from the event. */
   #emit<E extends keyof FederationEvents>(event: E, args: FederationEvents[E]): void {
+    this.#context.metrics.record(event, args)
+    if (diagnostics.hasSubscribers) diagnostics.publish({ event, server: this.origin, data: args[0] })
     for (const listener of this.rawListeners(event)) {
       try {
         Reflect.apply(listener, this, args)

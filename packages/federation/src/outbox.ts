@@ -6,6 +6,7 @@ import type { SendingContext } from './context.ts'
 import { FederationError, originMissing } from './errors.ts'
 import { invalidArgument } from './invalid-argument.ts'
 import type { FederationDeliveryJob } from './jobs.ts'
+import { isAllowed } from './deliver/read-payload.ts'
 import { canonicalOrigin } from './origin.ts'
 import type { FederationQueue } from './queues.ts'
 import type { DeliveryRow, FanOut, StoreTransaction } from './store/store.ts'
@@ -32,8 +33,8 @@ export interface SendOptions {
 /** What became of an activity for one server. */
 export type SendResult =
   | { readonly origin: string; readonly id: string }
-  /** Nothing is sent: the server is blocked, or this one. */
-  | { readonly origin: string; readonly skipped: 'blocked' | 'self' }
+  /** Nothing is sent: the server is blocked, has ended, or is this one. */
+  | { readonly origin: string; readonly skipped: 'blocked' | 'gone' | 'self' }
 
 export interface OutboxDependencies {
   readonly storage: Storage
@@ -52,16 +53,19 @@ export async function send(
   { tx: given }: SendOptions = {},
   also: (tx: StoreTransaction) => Promise<unknown> = async () => {},
 ): Promise<SendResult[]> {
-  const { store, clock, origin: own } = context
+  const { store, clock, contacts, origin: own } = context
   if (own === undefined) throw new FederationError('ORIGIN_MISSING', originMissing)
   const { id = clock.newId(), name = 'deliver-activity', payload, orderKey, path = '/inbox' } = activity
   if (typeof payload?.method !== 'string') throw invalidArgument('payload', 'an object with a method')
+  if (!isAllowed(context, payload.method))
+    throw invalidArgument('payload.method', 'one of policies.methods', payload.method)
   if (!path.startsWith('/')) throw invalidArgument('path', 'a path that begins with /', path)
   const results = await Promise.all(
     [...new Set(recipients.map((recipient) => canonicalOrigin(recipient, context)))].map(
       async (origin): Promise<SendResult> => {
         if (origin === own) return { origin, skipped: 'self' }
         if (await store.blacklist.matching(origin)) return { origin, skipped: 'blocked' }
+        if (contacts && (await store.peerStates.get(origin))?.state === 'gone') return { origin, skipped: 'gone' }
         return { origin, id: `${id} ${origin}` }
       },
     ),
@@ -100,22 +104,23 @@ interface Written<T> {
  * @param given a transaction of the app. Without a shared database, upkeep adds the jobs within two minutes of its commit.
  */
 export async function writeWithJobs<T>(
-  { store }: SendingContext,
+  { store, backlogs }: SendingContext,
   { storage, queue }: OutboxDependencies,
   name: string,
   given: unknown,
   write: (tx: StoreTransaction) => Promise<Written<T>>,
 ): Promise<T> {
-  const both = async (tx: StoreTransaction): Promise<Written<T>> => {
+  const both = async (tx: StoreTransaction): Promise<Written<T> & { readonly isAdded: boolean }> => {
     const { value, jobs } = await write(tx)
     const jobTx = store.storageTransaction(storage, tx)
-    if (jobTx === undefined) return { value, jobs }
-    if (jobs.length > 0) await queue.addMany(name, jobs, jobTx)
-    return { value, jobs: [] }
+    if (jobTx !== undefined && jobs.length > 0) await queue.addMany(name, jobs, jobTx)
+    return { value, jobs, isAdded: jobTx !== undefined }
   }
+  // What waits for a peer is not bounded here: the transaction has not committed. Upkeep does it.
   if (given !== undefined) return (await both(store.join(given))).value
-  const { value, jobs } = await store.transaction(both)
-  if (jobs.length > 0) await queue.addMany(name, jobs)
+  const { value, jobs, isAdded } = await store.transaction(both)
+  if (!isAdded && jobs.length > 0) await queue.addMany(name, jobs)
+  await backlogs.added(jobs)
   return value
 }
 

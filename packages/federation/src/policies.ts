@@ -9,33 +9,42 @@ const day = 24 * 60 * minute
 /** Complete: no code inside asks for a default. Times in ms, sizes in bytes. */
 export interface Policies {
   readonly delivery: {
-    /** Attempts in all, the first included. @default 5 */
+    /** Attempts in all, the first included. Failed contacts cost none. @default 1_000; seed: 5 */
     readonly maxAttempts: number
-    /** Delay between attempts. @default exponential: 5, 10, 20, 40 s, without jitter */
+    /** Delay between attempts. @default exponential: 5, 10, 20 s … an hour, without jitter; seed: 5, 10, 20, 40 s */
     readonly backoff: Backoff
-    /** How long a delivery waits, without spending attempts, for a peer that asks for time. @default 7 days */
+    /** Age at which a delivery ends. In the profile `seed`: at which it spends attempts although its peer asks for time. @default 7 days */
     readonly horizonMs: number
-    /** Time that the record of a completed job is kept. @default a day */
+    /** Time that the record of a completed job is kept. @default 0; seed: a day */
     readonly keepCompletedMs: number
-    /** Time that the record and the row of a failed delivery are kept. @default 7 days */
+    /** Time that the record and the row of a failed delivery are kept. @default 30 days; seed: 7 days */
     readonly keepFailedMs: number
-    /** Deliveries at a time, per process. @default 10 */
+    /** Deliveries at a time, per process. @default 256; seed: 10 */
     readonly concurrency: number
     /** Deliveries to one peer at a time, in all processes. @default 4 */
     readonly perPeer: number
     /** The same while the peer is unhealthy. @default 1 */
     readonly perUnhealthyPeer: number
+    /** Deliveries that wait for one peer. Of more than that the oldest ones become dead letters without a body. @default 10_000 */
+    readonly maxPerPeer: number
     /**
      * Count the reply `{"status":"acknowledged"}` of a pinned peer to a direct follow over TLS, as the original of the v1 wire answers. It is
-     * not signed. @default true
+     * not signed. @default false; seed: true
      */
     readonly acceptUnprovenFollowAcks: boolean
-    /** Verify every acknowledgement, whether its job has a handler or not. @default false; hardened: true */
+    /** Verify every acknowledgement, whether its job has a handler or not. @default true; seed: false */
     readonly verifyAcks: boolean
     /** Deadline of one request, reply included. @default 15_000 */
     readonly timeoutMs: number
     /** Deadline of DNS, connect and TLS together. @default 5_000 */
     readonly connectTimeoutMs: number
+  }
+  /** Contacts with a peer that does not answer, in the profile `hardened`. */
+  readonly contact: {
+    /** Delay after the first failed contact; then twice as long each time. The second half of each delay is random. @default 10_000 */
+    readonly firstDelayMs: number
+    /** Longest delay; a day for a peer that has been away for a week. @default an hour */
+    readonly maxDelayMs: number
   }
   readonly health: {
     /** Health checks at a time, per process. @default 3 */
@@ -64,7 +73,7 @@ export interface Policies {
     readonly unusedMs: number
   }
   readonly relay: {
-    /** Send by a relay where the direct request fails and the reason allows it. @default true */
+    /** Send by a relay where the direct request fails and the reason allows it. @default false; seed: true */
     readonly use: boolean
     /** Forward messages for other servers. @default false */
     readonly serve: boolean
@@ -102,7 +111,7 @@ export interface Policies {
     readonly inboxPaths: readonly string[]
   }
   readonly discover: {
-    /** List healthy peers in the reply to `GET /discover`. @default true */
+    /** List healthy peers in the reply to `GET /discover`. @default false; seed: true */
     readonly publishPeers: boolean
     /** Most peers in that list. @default 100 */
     readonly maxPeers: number
@@ -121,11 +130,13 @@ export const seedPolicies: Policies = {
     concurrency: 10,
     perPeer: 4,
     perUnhealthyPeer: 1,
+    maxPerPeer: 10_000,
     acceptUnprovenFollowAcks: true,
     verifyAcks: false,
     timeoutMs: 15_000,
     connectTimeoutMs: 5_000,
   },
+  contact: { firstDelayMs: 10_000, maxDelayMs: 60 * minute },
   health: { concurrency: 3, timeoutMs: 8_000, maxAttempts: 5, delayMs: (attempt) => (5 + 10 * attempt) * minute },
   discovery: { timeoutMs: 10_000, perMinute: 60 },
   registry: { unusedPerSite: 16, unusedPerRange: 64, unusedMax: 10_000, unusedMs: 30 * day },
@@ -147,12 +158,13 @@ export const seedPolicies: Policies = {
   threats: defaultThreats,
 }
 
-/** Failures of a contact cost a delivery no attempt, so the attempts are those that a process lost. */
-const hardenedPolicies: Policies = {
+/** Failed contacts cost a delivery no attempt, so the attempts are those that a process lost, and replies that concern one delivery alone. */
+export const hardenedPolicies: Policies = {
   ...seedPolicies,
   delivery: {
     ...seedPolicies.delivery,
     maxAttempts: 1_000,
+    backoff: { type: 'exponential', delayMs: 5_000, factor: 2, jitter: 0, maxDelayMs: 60 * minute },
     keepCompletedMs: 0,
     keepFailedMs: 30 * day,
     concurrency: 256,

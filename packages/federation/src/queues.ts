@@ -52,6 +52,10 @@ export interface FederationQueue<Data> {
   addMany(name: string, data: readonly Data[], tx?: unknown): Promise<void>
   /** Returns the job, or undefined if there is none with this id. */
   get(id: string): Promise<QueuedJob<Data> | undefined>
+  /** Returns the states of jobs, in order; undefined of those that do not exist. */
+  statesOf(ids: readonly string[]): Promise<(JobState | undefined)[]>
+  /** Removes jobs that wait. Those that run go on. */
+  discard(ids: readonly string[]): Promise<void>
   /** Disconnects this queue from its storage. */
   close(): Promise<void>
   /** The queue below, for its events and its other methods. */
@@ -151,6 +155,16 @@ export function federationQueue<Data>(
       const { name, data } = payloadSerde.deserialize(Buffer.from(record.payload))
       const { state, failures, runAt, maxAttempts = defaultAttempts } = record
       return { id, name, data, state, failures, maxAttempts, runAt }
+    },
+    statesOf: async (ids) => {
+      await connection.open()
+      return (await storage.get(ids.map((id) => ({ type, id })))).map((record) => record?.state)
+    },
+    discard: async (ids) => {
+      await connection.open()
+      const jobs = ids.map((id) => ({ type, id }))
+      await storage.cancel(jobs)
+      await storage.remove(jobs)
     },
     close: async () => {
       await queue.stop()

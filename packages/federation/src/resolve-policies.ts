@@ -16,7 +16,7 @@ export type PolicyOptions = Given<Omit<Policies, 'threats' | 'delivery'>> & {
 }
 
 /** @throws TypeError INVALID_ARGUMENT */
-export function resolvePolicies(given: PolicyOptions = {}, profile: Profile = 'seed'): Policies {
+export function resolvePolicies(given: PolicyOptions = {}, profile: Profile = 'hardened'): Policies {
   return merge('policies', policiesOfProfile[profile], given) as unknown as Policies
 }
 

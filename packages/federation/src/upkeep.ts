@@ -1,5 +1,5 @@
-// Upkeep of the tables while workers run: sweeps failed deliveries after their retention, removes peers that were never used, and
-// reconciles an open delivery with its job if the job has ended or was never added.
+// Upkeep of the tables while workers run: sweeps failed deliveries after their retention, removes peers that were never used, bounds what
+// waits for a peer, and reconciles an open delivery with its job if the job has ended or was never added.
 
 import type { Timer } from 'holdfast/storage'
 import { failureCode } from './deliver/process.ts'
@@ -11,6 +11,8 @@ import type { DeliveryRow } from './store/store.ts'
 
 const intervalMs = 60_000
 const batch = 1_000
+/** States of peers that were never reached. */
+const maxUnproven = 10_000
 
 export interface Upkeep {
   stop(): Promise<void>
@@ -27,6 +29,7 @@ export function startUpkeep(
   const run = async (): Promise<void> => {
     try {
       await open()
+      await context.backlogs.trimAll()
       await reconcileRows(context, queue, () => isStopped)
     } catch (error) {
       if (!isStopped) logger?.error?.({ code: failureCode(error) }, 'federation: upkeep of delivery rows failed')
@@ -49,48 +52,35 @@ export async function reconcileRows(
   queue: FederationQueue<FederationDeliveryJob>,
   isStopped: () => boolean = () => false,
 ): Promise<void> {
-  const { store, clock, policies } = context
-  while ((await store.deliveries.sweep(clock.now() - policies.delivery.keepFailedMs, batch)) === batch) {
-    if (isStopped()) return
-  }
-  while ((await store.peers.expireUnused(clock.now() - policies.registry.unusedMs, batch)) === batch) {
-    if (isStopped()) return
-  }
-  await resumePeers(context, isStopped)
-  while ((await store.deliveries.sweepBodies(clock.now() - intervalMs, batch)) === batch) {
-    if (isStopped()) return
-  }
+  const { store, clock, policies, contacts } = context
+  const { keepFailedMs } = policies.delivery
+  const { unusedMs } = policies.registry
   // A day more than the rows that expire, so that every reply that may be asked for is kept.
   const compactBefore = clock.now() - 32 * 24 * 3_600_000
-  while (
-    (await store.inbox.expire(clock.now(), batch)) === batch ||
-    (await store.inbox.compact(compactBefore, batch)) === batch
-  ) {
-    if (isStopped()) return
+  const sweeps = [
+    () => store.deliveries.sweep(clock.now() - keepFailedMs, batch),
+    () => store.peers.expireUnused(clock.now() - unusedMs, batch),
+    () => store.peerStates.expire(clock.now() - unusedMs, batch),
+    () => store.peerStates.evict(maxUnproven, batch),
+    () => store.deliveries.sweepBodies(clock.now() - intervalMs, batch),
+    () => store.inbox.expire(clock.now(), batch),
+    () => store.inbox.compact(compactBefore, batch),
+  ]
+  for (const sweep of sweeps) {
+    do if (isStopped()) return
+    while ((await sweep()) === batch)
   }
+  await contacts?.resumeAll(context, isStopped)
   for (let after: DeliveryRow | undefined; ;) {
     const page = await store.deliveries.list({ status: 'open', limit: batch, after })
-    for (const row of page) {
-      if (isStopped()) return
-      if (dueAt(row) <= clock.now() - intervalMs) await reconcileRow(context, queue, row)
-    }
+    if (isStopped()) return
+    await reconcilePage(
+      context,
+      queue,
+      page.filter((row) => dueAt(row) <= clock.now() - intervalMs),
+    )
     if (page.length < batch) return
     after = page.at(-1)
-  }
-}
-
-/** A process may have died between the hold of a peer and the job that ends it. */
-async function resumePeers(context: SendingContext, isStopped: () => boolean): Promise<void> {
-  const { store, clock, contacts } = context
-  if (!contacts) return
-  for (let after = ''; ;) {
-    const due = await store.peerStates.listDue(clock.now() - intervalMs, after, batch)
-    for (const origin of due) {
-      if (isStopped()) return
-      await contacts.resume(context, origin)
-    }
-    if (due.length < batch) return
-    after = due.at(-1)!
   }
 }
 
@@ -98,17 +88,20 @@ async function resumePeers(context: SendingContext, isStopped: () => boolean): P
 const dueAt = ({ createdAt, lastAttemptedAt = 0, nextAttemptAt = 0 }: DeliveryRow): number =>
   Math.max(createdAt, lastAttemptedAt, nextAttemptAt)
 
-async function reconcileRow(
+/** One read for all jobs: most rows wait for a peer that does not answer, and need nothing. */
+async function reconcilePage(
   { store, clock }: SendingContext,
   queue: FederationQueue<FederationDeliveryJob>,
-  row: DeliveryRow,
+  rows: readonly DeliveryRow[],
 ): Promise<void> {
-  const { id, name, lastError = 'UNKNOWN' } = row
-  const job = await queue.get(id)
-  if (!job) {
+  if (rows.length === 0) return
+  const states = await queue.statesOf(rows.map(({ id }) => id))
+  for (const [index, row] of rows.entries()) {
+    const { id, name, lastError = 'UNKNOWN' } = row
+    const state = states[index]
     // Never added, or swept. At worst the delivery is sent a second time; its message key is the same.
-    await queue.add(name, jobOf(row), { id })
-  } else if (job.state === 'completed') await store.deliveries.remove(id)
-  else if (job.state === 'failed' || job.state === 'cancelled')
-    await store.deliveries.failed(id, lastError, clock.now())
+    if (state === undefined) await queue.add(name, jobOf(row), { id })
+    else if (state === 'completed') await store.deliveries.remove(id)
+    else if (state === 'failed' || state === 'cancelled') await store.deliveries.failed(id, lastError, clock.now())
+  }
 }

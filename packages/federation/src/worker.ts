@@ -58,6 +58,11 @@ export class FederationWorker<Data> extends EventEmitter<FederationWorkerEvents<
     this.#listen()
   }
 
+  /** Attempts that run now. */
+  get running(): number {
+    return this.#running.size
+  }
+
   #listen(): void {
     const take = (id: string): ProcessorJob<Data> | undefined => {
       const job = this.#running.get(id)

@@ -4,8 +4,7 @@ import { rateLimited, retryUntilReady, type Storage } from 'holdfast'
 import type { SendingContext } from './context.ts'
 import { askedWaitMs, waitScopeOf } from './deliver/asked-to-wait.ts'
 import type { AckHandlers } from './deliver/dispatch-ack.ts'
-import { deliverHardened } from './deliver/hardened.ts'
-import { type Delivered, failureCode, processFederationDelivery } from './deliver/process.ts'
+import { failureCode, processFederationDelivery } from './deliver/process.ts'
 import { contactName } from './peers/contacts.ts'
 import { methodOf } from './deliver/read-payload.ts'
 import type { FederationDeliveryJob, HealthCheckJob } from './jobs.ts'
@@ -51,8 +50,8 @@ export function startWorkers(context: SendingContext, options: WorkersOptions): 
   }
   // The log lines of this file replace the engine's own, which would tell every failure a second time.
   const dependencies = { ...context, logger: undefined }
-  /** Ids of deliveries whose acknowledgement was not verified, until the queue has reported their end. */
-  const unproven = new Set<string>()
+  /** Attempts whose acknowledgement was not verified. */
+  const unproven = new WeakSet<object>()
   const deliveryWorker = new FederationWorker<FederationDeliveryJob>({
     // The limits are declared by workers alone: producers need none, and would read them before they add.
     config: {
@@ -65,11 +64,8 @@ export function startWorkers(context: SendingContext, options: WorkersOptions): 
     },
     process: async (job, acceptedAt) => {
       await open()
-      unproven.delete(job.id)
-      const deliver = (): Promise<Delivered> => processFederationDelivery(context, job, acks, acceptedAt)
-      const { contacts } = context
-      const { isProven } = await (contacts ? deliverHardened(context, contacts, job, acceptedAt, deliver) : deliver())
-      if (!isProven) unproven.add(job.id)
+      const { isProven } = await processFederationDelivery(context, job, acks, acceptedAt)
+      if (!isProven) unproven.add(job)
     },
   })
   const healthCheckWorker = new FederationWorker<HealthCheckJob>({
@@ -93,7 +89,7 @@ export function startWorkers(context: SendingContext, options: WorkersOptions): 
   })
   deliveryWorker.once('ready', () => {
     opening
-      .then(async (isOpen) => void (isOpen && (await context.slots.reconcile(context.store.peers))))
+      .then(async (isOpen) => void (isOpen && (await context.slots.reconcile((origin) => isUnwell(context, origin)))))
       .catch((error: Error) => logger?.warn?.(errorFields(error), 'federation: limits of peers could not be read'))
   })
   const ready = Promise.all([opening, deliveryWorker.start(), healthCheckWorker.start()])
@@ -133,7 +129,7 @@ function openTables(
 function reportDeliveries(
   context: SendingContext,
   worker: FederationWorker<FederationDeliveryJob>,
-  unproven: Set<string>,
+  unproven: WeakSet<object>,
 ): void {
   const { logger, store, clock } = context
   worker.on('ready', () => logger?.info?.({ queue: worker.queue.name }, 'the delivery worker is connected'))
@@ -152,10 +148,10 @@ function reportDeliveries(
     context.emit('delivery_waiting', { id, origin, retryAfterMs })
   })
   worker.on('completed', (id, job) => {
-    const isProven = !unproven.delete(id)
     worker.followUp(async () => {
       await store.deliveries.remove(job?.data.deliveryJobId ?? id)
-      if (job) context.emit('delivered', { id, name: job.name, origin: job.data.serverUrl, isProven })
+      if (!job) return
+      context.emit('delivered', { id, name: job.name, origin: job.data.serverUrl, isProven: !unproven.has(job) })
     })
   })
 }
@@ -207,6 +203,13 @@ async function resumeHealthChecks(context: SendingContext): Promise<void> {
   for (const peer of await store.peers.listUnhealthy(filter)) {
     await context.scheduleHealthCheck(peer.url, peer.healthCheckAttempts)
   }
+}
+
+/** Whether a peer has the lower limit of deliveries. */
+async function isUnwell({ store, contacts }: SendingContext, origin: string): Promise<boolean> {
+  if (!contacts) return (await store.peers.get(origin))?.isHealthy === false
+  const state = (await store.peerStates.get(origin))?.state
+  return state === 'suspect' || state === 'down' || state === 'dead'
 }
 
 const errorFields = (error: Error): object => ({ code: failureCode(error), error: error.message })

@@ -7,7 +7,7 @@ import { createFederation, type FederationOptions } from '../src/create.ts'
 import type { Federation } from '../src/federation.ts'
 import { generateKeyring } from '../src/keyring.ts'
 import { resolveStopOptions } from '../src/life-cycle.ts'
-import { seedPolicies } from '../src/policies.ts'
+import { hardenedPolicies } from '../src/policies.ts'
 import { resolvePolicies } from '../src/resolve-policies.ts'
 import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
 import type { FollowRow, FollowStore } from '../src/store/store.ts'
@@ -28,10 +28,19 @@ function made(t: TestContext, change: object = {}): Federation {
   return federation
 }
 
-test('the origin is made canonical; nothing is opened; the profile defaults to seed', (t) => {
-  assert.equal(made(t).origin, 'https://a.example')
-  assert.equal(made(t, { profile: 'seed' }).origin, 'https://a.example')
-  assert.equal(made(t, { profile: undefined }).origin, 'https://a.example')
+test('the origin is made canonical; the profile defaults to hardened', async (t) => {
+  const data = { deliveryJobId: 'd', serverUrl: 'https://b.example', targetUrl: 'https://b.example/inbox', payload: '' }
+  for (const [change, maxAttempts] of [
+    [{}, 1_000],
+    [{ profile: undefined }, 1_000],
+    [{ profile: 'hardened' }, 1_000],
+    [{ profile: 'seed' }, 5],
+  ] as const) {
+    const { origin, deliveryQueue } = made(t, change)
+    assert.equal(origin, 'https://a.example')
+    await deliveryQueue.add('deliver-post', data)
+    assert.equal((await deliveryQueue.get('d'))?.maxAttempts, maxAttempts, JSON.stringify(change))
+  }
 })
 
 test('missing, unknown and impossible options are refused', () => {
@@ -77,12 +86,12 @@ test('policies override single defaults, and do not change the table', () => {
     threats: { TIMEOUT: { proxyEligible: true } },
   })
   assert.deepEqual(policies.delivery, {
-    ...seedPolicies.delivery,
+    ...hardenedPolicies.delivery,
     maxAttempts: 2,
     backoff: { type: 'fixed', delayMs: 1 },
   })
   assert.deepEqual(policies.threats.TIMEOUT, { proxyEligible: true, directHealthCheckable: true })
-  assert.equal(seedPolicies.threats.TIMEOUT.proxyEligible, false)
+  assert.equal(hardenedPolicies.threats.TIMEOUT.proxyEligible, false)
   assert.deepEqual(resolvePolicies({ methods: ['LIKE'] }).methods, ['LIKE'])
 })
 

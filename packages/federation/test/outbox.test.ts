@@ -180,7 +180,7 @@ test('a pending follow is accepted or rejected later, by the followed server onl
   )
   assert.equal((await row('carol'))?.accepted, false)
   const told = { followerId: 'alice', serverUrl: alpha.origin! }
-  // A server that nobody follows has nothing to decide, and its message changes nothing.
+  // A server without followers has nothing to decide, and its message changes nothing.
   assert.equal(await mallory.decideFollow({ ...told, followingId: 'carol', accepted: true }), false)
   const payload = {
     method: 'FOLLOW_DECISION',

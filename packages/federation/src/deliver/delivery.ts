@@ -10,6 +10,8 @@ export interface Delivery {
   readonly data: FederationDeliveryJob
   readonly jobId: string
   readonly name: string
+  /** Number of this attempt, from 1. */
+  readonly attempt: number
   readonly signal: AbortSignal | undefined
   /** When its job was accepted, in epoch ms. Undefined: the processor was called without a worker. */
   readonly acceptedAt: number | undefined

@@ -40,23 +40,24 @@ export async function dispatchAck(
   const { url: serverUrl, publicKey } = peer
   const { deliveryJobId, payload } = data
   const acked: AckedDelivery = { serverUrl, publicKey, deliveryJobId, isRelayed }
-  const isVerified = isRelayed || context.policies.delivery.verifyAcks
-  if (isVerified && !isRelayed && !acknowledges(await openAck(context, ack, acked), payload)) {
+  const hasHandler = Object.hasOwn(acks, name)
+  if (name === 'deliver-follow' && !hasHandler) {
+    // It verifies the acknowledgement itself.
+    await applyFollowAck(context, ack as unknown as AckPayload, acked, { sent: payload, jobId })
+    return true
+  }
+  let content: unknown
+  let isProven = false
+  const open = async (): Promise<unknown> => {
+    if (!isProven) content = await openAck(context, ack, acked)
+    isProven = true
+    return content
+  }
+  if (!isRelayed && context.policies.delivery.verifyAcks && !acknowledges(await open(), payload)) {
     throw await ackInvalid(context, acked, 'it names something else')
   }
-  if (Object.hasOwn(acks, name)) {
-    let isProven = isVerified
-    const open = async (): Promise<unknown> => {
-      const content = await openAck(context, ack, acked)
-      isProven = true
-      return content
-    }
-    await acks[name]!({ serverUrl, deliveryJobId, jobId, payload, open })
-    return isProven
-  }
-  if (name !== 'deliver-follow') return isVerified
-  await applyFollowAck(context, ack as unknown as AckPayload, acked, { sent: payload, jobId })
-  return true
+  if (hasHandler) await acks[name]!({ serverUrl, deliveryJobId, jobId, payload, open })
+  return isProven || isRelayed
 }
 
 /** Decrypts and verifies an acknowledgement. Returns its content. @throws as decryptAck() and verifyAck() */

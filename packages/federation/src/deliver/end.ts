@@ -2,9 +2,9 @@
 
 import type { UnrecoverableError } from 'holdfast'
 import { FederationError, type FederationErrorCode, unrecoverable } from '../errors.ts'
-import type { FederationContext } from '../context.ts'
+import type { FederationContext, SendingContext } from '../context.ts'
 
-type Rows = Pick<FederationContext, 'store' | 'clock'>
+type Rows = Pick<FederationContext, 'store' | 'clock'> & Pick<SendingContext, 'contacts'>
 
 /** The reply to a delivery. */
 export interface ReplyTo {
@@ -13,7 +13,10 @@ export interface ReplyTo {
   readonly isRelayed: boolean
 }
 
-/** Ends a delivery for its reply. If that came by a relay, the delivery goes on, and the error is the cause of a retry. */
+/**
+ * Ends a delivery for its reply. If that came by a relay, or in the profile `hardened`, the delivery goes on: a server under maintenance may
+ * answer anything with 200.
+ */
 export async function endForReply(
   rows: Rows,
   { deliveryJobId, isRelayed }: ReplyTo,
@@ -21,7 +24,7 @@ export async function endForReply(
   code: FederationErrorCode,
   message: string,
 ): Promise<Error> {
-  return isRelayed ? new FederationError(code, message) : end(rows, deliveryJobId, code, message)
+  return isRelayed || rows.contacts ? new FederationError(code, message) : end(rows, deliveryJobId, code, message)
 }
 
 /** Removes the row: an operator could do nothing with it. */

@@ -9,7 +9,7 @@ const turnMs = 1_000
 
 /**
  * Returns the data with the payload.
- * @throws UnrecoverableError BODY_MISSING; FederationError NOT_ITS_TURN with `retryAfterMs`: an earlier delivery of its order key is open
+ * @throws UnrecoverableError BODY_MISSING, BACKLOG_FULL; FederationError NOT_ITS_TURN with `retryAfterMs`: an earlier delivery of its order key is open
  */
 export async function loadBody(context: SendingContext, data: FederationDeliveryJob): Promise<FederationDeliveryJob> {
   const { deliveryJobId: id, serverUrl } = data
@@ -20,6 +20,10 @@ export async function loadBody(context: SendingContext, data: FederationDelivery
       'BODY_MISSING',
       `delivery to ${serverUrl}: its row was removed, and its body with it. Nothing was sent.`,
     )
+  }
+  if (row?.status === 'failed' && row.lastError === 'BACKLOG_FULL') {
+    const message = `delivery to ${serverUrl}: too many deliveries waited for this server. Nothing was sent.`
+    throw unrecoverable('BACKLOG_FULL', message)
   }
   if (row?.orderKey !== undefined) {
     const first = await context.store.deliveries.first(row.serverUrl, row.orderKey)

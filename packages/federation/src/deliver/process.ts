@@ -9,6 +9,7 @@ import type { SendingContext } from '../context.ts'
 import { askedWaitMs } from './asked-to-wait.ts'
 import { checkBlacklist } from './check-blacklist.ts'
 import { checkTarget } from './check-target.ts'
+import { contactPeer } from './contact-peer.ts'
 import type { Delivery } from './delivery.ts'
 import { type AckHandlers, dispatchAck } from './dispatch-ack.ts'
 import { findPeer, type KnownPeer } from './find-peer.ts'
@@ -22,7 +23,7 @@ import { send } from './send.ts'
 import { applyUnprovenAck, isUnprovenAck } from './unproven-ack.ts'
 
 export interface Delivered {
-  /** False if nobody signed the acknowledgement, or if it was not verified. */
+  /** False if the acknowledgement has no signature, or was not verified. */
   readonly isProven: boolean
 }
 
@@ -37,10 +38,12 @@ export async function processFederationDelivery(
   acks: AckHandlers = {},
   acceptedAt?: number,
 ): Promise<Delivered> {
-  const { id: jobId, name, signal } = job
+  const { id: jobId, name, signal, attempt } = job
   try {
     const data = await loadBody(context, job.data)
-    return await deliver({ context, acks, data, jobId, name, signal, acceptedAt })
+    const delivered = await deliver({ context, acks, data, jobId, name, attempt, signal, acceptedAt })
+    if (acceptedAt !== undefined) context.metrics.observe('ack', (context.clock.now() - acceptedAt) / 1_000)
+    return delivered
   } catch (error) {
     await recordFailure(context, job, error).catch((problem: unknown) => {
       const code = failureCode(problem)
@@ -51,10 +54,17 @@ export async function processFederationDelivery(
 }
 
 async function deliver(delivery: Delivery): Promise<Delivered> {
-  const { context } = delivery
+  const { contacts } = delivery.context
   const method = await readPayload(delivery)
   const origin = await checkTarget(delivery)
   await checkBlacklist(delivery, origin)
+  const transmit = (): Promise<Delivered> => transmitTo(delivery, method, origin)
+  return contacts ? contactPeer(delivery, contacts, origin, transmit) : transmit()
+}
+
+/** The steps that contact the peer. */
+async function transmitTo(delivery: Delivery, method: string, origin: string): Promise<Delivered> {
+  const { context } = delivery
   const peer = await findPeer(delivery, origin)
   const envelope = seal(delivery, peer)
   await countAttempt(delivery)
@@ -102,6 +112,12 @@ async function recordFailure(
   const code = failureCode(error)
   const id = data.deliveryJobId
   const waitMs = askedWaitMs(error)
+  if (code === 'NOT_ITS_TURN') return
+  if (code === 'PEER_HELD') {
+    const { cause, nextContactAt = clock.now() } = error as { cause?: unknown; nextContactAt?: number }
+    // Without a cause there was no contact, so there is nothing to write.
+    return cause === undefined ? undefined : store.deliveries.retried(id, nextContactAt, failureCode(cause))
+  }
   if (waitMs !== undefined) return store.deliveries.retried(id, clock.now() + waitMs, code)
   if (isHoldfastError(error, 'UNRECOVERABLE') || attempt >= maxAttempts) {
     return store.deliveries.failed(id, code, clock.now())

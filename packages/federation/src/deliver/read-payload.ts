@@ -1,5 +1,6 @@
 // Step 1: the payload must be a JSON object with an allowed method.
 
+import type { FederationContext } from '../context.ts'
 import { isObject } from '../wire/v1/schema.ts'
 import { followDecision } from '../wire/v1/bodies.ts'
 import { endAndForget } from './end.ts'
@@ -13,13 +14,16 @@ export async function readPayload({ context, data }: Delivery): Promise<string> 
     throw await endAndForget(context, data.deliveryJobId, 'PAYLOAD_MALFORMED', malformed)
   }
   const { method } = body
-  if (typeof method !== 'string' || !(context.policies.methods.includes(method) || method === followDecision)) {
+  if (typeof method !== 'string' || !isAllowed(context, method)) {
     const allowed = context.policies.methods.join(', ')
     const message = `delivery: the method of the payload is not one of ${allowed}. Nothing was sent. See policies.methods.`
     throw await endAndForget(context, data.deliveryJobId, 'METHOD_INVALID', message)
   }
   return method
 }
+
+export const isAllowed = ({ policies }: Pick<FederationContext, 'policies'>, method: string): boolean =>
+  policies.methods.includes(method) || method === followDecision
 
 /** Returns the method of a payload for a log line, or `unknown`. */
 export function methodOf(payload: unknown): string {

@@ -1,5 +1,5 @@
 // A follow acknowledged without proof. The original of the v1 wire answers a direct follow with `{"status":"acknowledged"}`, without an
-// envelope and a signature. Such a reply counts for what it is: TLS says that it came from the peer, and nobody signed it. So the follow
+// envelope and a signature. Such a reply counts for what it is: TLS says that it came from the peer, and it has no signature. So the follow
 // becomes acknowledged and never accepted, and the event says that there is no proof.
 
 import type { FederationResponse } from '../peers/federation-fetch.ts'

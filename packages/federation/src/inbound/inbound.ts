@@ -24,6 +24,8 @@ export interface Inbound {
   readonly rotations: Rotations
   /** Messages that are decided about, by sender and message key. */
   readonly running: Map<string, Promise<Received>>
+  /** Their number, by sender. */
+  readonly runningOf: Map<string, number>
 }
 
 /** A request with its client address and its parsed body. */
@@ -56,6 +58,7 @@ export function newInbound(context: FederationContext, { handlers = {} }: Inboun
     },
     fetches: new Budget(clock, strangerFetchesPerMinute, minute),
     running: new Map(),
+    runningOf: new Map(),
     rotations: new Rotations(clock),
   }
 }

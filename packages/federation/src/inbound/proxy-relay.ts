@@ -106,6 +106,9 @@ async function forward(inbound: Inbound, target: string, payload: EncryptedEnvel
     throw refuse('FAILED_TO_PROXY_REQUEST', 'the target did not answer', { from: sender, cause })
   }
   const reply = parseJson(Buffer.from(response.body).toString())
-  if (response.status >= 200 && response.status <= 299 && reply) return reply.value
+  if (response.status >= 200 && response.status <= 299 && reply) {
+    inbound.context.metrics.add('relayed')
+    return reply.value
+  }
   throw refuse('FAILED_TO_PROXY_REQUEST', 'the target answered with an error', { from: sender })
 }

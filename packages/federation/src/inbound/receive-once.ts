@@ -12,8 +12,9 @@ import { refuse } from './refusal.ts'
 /** Longer than the age of a message that is accepted, so that a message sent again meets its row, or is too old. */
 const keepMs = 31 * 24 * 3_600_000
 
-/** Messages that may be decided about at a time. */
+/** Messages that may be decided about at a time: in all, and of one peer, so that one does not take the places of the others. */
 const maxRunning = 1_000
+const maxRunningOfPeer = 100
 
 /** What a sender waits for that gets no answer in time. */
 const retryAfter = { 'Retry-After': '5' }
@@ -27,20 +28,27 @@ export interface Received {
 
 /** @throws Refusal of the app; DECISION_PENDING, which is to be sent again */
 export async function receiveOnce(inbound: Inbound, delivery: Delivery): Promise<Received> {
-  const { running } = inbound
+  const { running, runningOf } = inbound
   const stored = await storedAck(inbound, delivery)
   if (stored !== undefined) return { ack: stored, isNew: false }
   // A pair of texts as one key: an origin has no space.
   const key = `${delivery.from} ${delivery.messageKey}`
   const shared = running.get(key)
   if (shared) return { ...(await inTime(inbound, delivery, shared)), isNew: false }
-  if (running.size >= maxRunning) {
+  const ofPeer = runningOf.get(delivery.from) ?? 0
+  if (running.size >= maxRunning || ofPeer >= maxRunningOfPeer) {
     throw refuse('DECISION_PENDING', 'too many messages wait for the application', {
       from: delivery.from,
       headers: retryAfter,
     })
   }
-  const own = receive(inbound, delivery).finally(() => running.delete(key))
+  runningOf.set(delivery.from, ofPeer + 1)
+  const own = receive(inbound, delivery).finally(() => {
+    running.delete(key)
+    const left = runningOf.get(delivery.from)! - 1
+    if (left > 0) runningOf.set(delivery.from, left)
+    else runningOf.delete(delivery.from)
+  })
   running.set(key, own)
   return inTime(inbound, delivery, own)
 }

@@ -45,9 +45,12 @@ export async function federationFetch(
 ): Promise<FederationResponse> {
   const { body, method = body === undefined ? 'GET' : 'POST', headers = {}, signal } = options
   const { timeoutMs = context.policies.delivery.timeoutMs, proxyFallback = false, skipHealthUpdate = false } = options
+  const { clock, metrics } = context
+  const startedAt = clock.monotonic()
+  const measure = (): void => metrics.observe('request', (clock.monotonic() - startedAt) / 1_000)
   try {
     const request = { method, headers, timeoutMs, ...(body !== undefined && { body }), ...(signal && { signal }) }
-    return { ...(await context.http.request(url, request)), via: undefined }
+    return { ...(await context.http.request(url, request).finally(measure)), via: undefined }
   } catch (error) {
     const reason = transportReasonOf(error)
     if (reason === undefined) throw error

@@ -9,6 +9,8 @@ export interface PeerHolds {
   hold(origin: string): Promise<void>
   /** Takes back hold(). */
   release(origin: string): Promise<void>
+  /** Returns the peers that are held. */
+  held(): Promise<string[]>
 }
 
 /** The operator's name in the pauses of this package. */
@@ -24,5 +26,7 @@ export function peerHolds(queue: Pick<Queue<unknown>, 'counts' | 'pause' | 'resu
     release: async (group) => {
       if ((await pausedBy(group))?.by === by) await queue.resume({ group, by })
     },
+    held: async () =>
+      (await queue.counts()).pausedGroups.filter((paused) => paused.by === by).map(({ group }) => group),
   }
 }

@@ -3,7 +3,7 @@
 import type { Queue } from 'holdfast'
 import { FederationError } from '../errors.ts'
 import { canonicalOrigin } from '../origin.ts'
-import type { FederationContext } from '../context.ts'
+import type { FederationContext, SendingContext } from '../context.ts'
 import type { BlacklistRow, PeerRow } from '../store/store.ts'
 import { fetchKeys } from './fetch-keys.ts'
 import { markServerHealthy } from './health.ts'
@@ -43,7 +43,7 @@ export interface Peers {
   block(url: string, options?: { readonly match?: BlacklistRow['match']; readonly reason?: string }): Promise<void>
   /** Removes a block. Returns false if there was none. */
   unblock(url: string): Promise<boolean>
-  /** Checks a peer now. Marks it healthy, and returns true, if it answers with the pinned keys. */
+  /** Checks a peer now. Marks it healthy, lets its deliveries go on, and returns true, if it answers with the pinned keys. */
   probe(url: string): Promise<boolean>
   /** Replaces the pin with the keys that the server shows now. Compare them over another channel first. @throws DiscoveryError */
   repin(url: string): Promise<void>
@@ -56,7 +56,7 @@ export interface Peers {
 }
 
 export function peersOf(
-  context: FederationContext,
+  context: SendingContext,
   queue: Pick<Queue<unknown>, 'pause' | 'resume'>,
   open: () => Promise<void>,
 ): Peers {
@@ -80,8 +80,10 @@ export function peersOf(
     probe: async (url) => {
       const peer = await store.peers.get(await originOf(url))
       const isHealthy = peer !== undefined && (await answersAsPinned(context, peer, policies.health))
-      if (isHealthy) await markServerHealthy(context, peer.url)
-      return isHealthy
+      if (!isHealthy) return false
+      await markServerHealthy(context, peer.url)
+      await context.contacts?.heard(context, peer.url)
+      return true
     },
     repin: async (url) => {
       const origin = await originOf(url)

@@ -2,21 +2,20 @@
 // engine counts them, and peers take turns. While a peer is unhealthy, its group has a lower limit: an override like an operator's,
 // under the name of this package. An override of an operator is left alone.
 //
-// What the engine does not offer yet: a retry that costs an attempt and slows the group down. So after a failed request each delivery waits
-// for its own backoff, as in the seed, and the group goes on, with the lower limit.
+// What the engine does not offer: a retry that costs an attempt and slows the group down. So in the profile `seed`, after a failed request,
+// each delivery waits for its own backoff, and the group goes on with the lower limit. The profile `hardened` holds the group (holds.ts).
 
 import { isHoldfastError, type Logger, type Queue } from 'holdfast'
 import { canonicalOrigin } from '../origin.ts'
 import type { Policies } from '../policies.ts'
-import type { PeerStore } from '../store/store.ts'
 
 export interface PeerSlots {
   /** Lowers the limit of a peer that becomes unhealthy. Never rejects: without it the peer has the slots of a healthy one. */
   narrow(origin: string): Promise<void>
   /** Takes back what narrow() did. Never rejects. */
   widen(origin: string): Promise<void>
-  /** Takes back what narrow() did for peers that are healthy or gone: a process may have died between the limit and the row. */
-  reconcile(peers: Pick<PeerStore, 'get'>): Promise<void>
+  /** Takes back what narrow() did for peers that are well or unknown: a process may have died between the limit and the row. */
+  reconcile(isUnwell: (origin: string) => Promise<boolean>): Promise<void>
 }
 
 /** The operator's name in the overrides of this package. */
@@ -61,10 +60,10 @@ export function peerSlots(
         if (await setBy(origin)) return
         await queue.setLimits({ limit: delivery.perUnhealthyPeer }, { group: origin, by })
       }),
-    reconcile: async (peers) => {
+    reconcile: async (isUnwell) => {
       const { groups } = await queue.limits()
       for (const { group, override } of groups) {
-        if (override?.by === by && (await peers.get(group))?.isHealthy !== false) await widen(group)
+        if (override?.by === by && !(await isUnwell(group))) await widen(group)
       }
     },
   }

@@ -47,6 +47,27 @@ export function deliveryTable({ statements, read, write }: Tables): DeliveryStor
     async failed(id, code, now) {
       await write(sql.failed, [id, code, now])
     },
+    async refused(id) {
+      const [row] = await write(sql.refused, [id])
+      return Number(row?.[0] ?? 0)
+    },
+    async drop(serverUrl, keep, now, limit) {
+      return (await write(sql.drop, [serverUrl, keep, now, limit])).map(([id]) => id!)
+    },
+    async forgetDropped(serverUrl, keep) {
+      await write(sql.forgetDropped, [serverUrl, keep])
+    },
+    async backlogs(moreThan, limit) {
+      return (await read(sql.backlogs, [moreThan, limit])).map(([serverUrl, count, oldestAt]) => ({
+        serverUrl: serverUrl!,
+        count: Number(count),
+        oldestAt: Number(oldestAt),
+      }))
+    },
+    async waiting() {
+      const [row] = await read(sql.waiting, [])
+      return { count: Number(row![0]), oldestAt: row![1] == null ? undefined : Number(row![1]) }
+    },
     async remove(id, tx) {
       await write(sql.remove, [id], tx)
     },

@@ -121,6 +121,15 @@ const steps: readonly (readonly string[])[] = [
 )`,
     `CREATE INDEX {peer_states_by_contact} ON {peer_states} (next_contact_at) WHERE state <> 'healthy'`,
   ],
+  [
+    // Errors of the server to one delivery; what waits for a peer, oldest first; servers that say that they have ended.
+    'ALTER TABLE {delivery_jobs} ADD COLUMN refused integer NOT NULL DEFAULT 0',
+    `CREATE INDEX {delivery_jobs_waiting} ON {delivery_jobs} (server_url, created_at, id) WHERE status = 'open'`,
+    'ALTER TABLE {peer_states} ADD COLUMN gone_probes integer NOT NULL DEFAULT 0',
+    'ALTER TABLE {peer_states} ADD COLUMN gone_since bigint',
+    'DROP INDEX {peer_states_by_contact}',
+    'CREATE INDEX {peer_states_by_change} ON {peer_states} (changed_at)',
+  ],
 ]
 
 const migrationTable = 'CREATE TABLE {migrations} (number integer PRIMARY KEY, checksum text NOT NULL)'

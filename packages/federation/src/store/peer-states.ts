@@ -19,15 +19,22 @@ export function peerStateTable({ statements, read, write }: Tables): PeerStateSt
         const before = row && stateOf(row)
         const after = next(before, row && Number(row[5]))
         if (after === undefined) return before!
-        const { state, failures, firstFailedAt, lastSuccessAt, nextContactAt } = after
-        const values = [origin, state, failures, firstFailedAt, lastSuccessAt, nextContactAt, now]
+        const { state, failures, firstFailedAt, lastSuccessAt, nextContactAt, goneProbes, goneSince } = after
+        const instants = [firstFailedAt, lastSuccessAt, nextContactAt, now]
+        const values = [origin, state, failures, ...instants, goneProbes, goneSince]
         const written = await (row ? write(sql.update, [...values, Number(row[6])]) : write(sql.insert, values))
         if (written.length > 0) return after
         // Another process changed it meanwhile.
       }
     },
-    async listDue(before, after, limit) {
-      return (await read(sql.listDue, [before, after, limit])).map(([origin]) => origin!)
+    async expire(before, limit) {
+      return (await write(sql.expire, [before, limit])).length
+    },
+    async evict(keep, limit) {
+      return (await write(sql.evict, [keep, limit])).length
+    },
+    async counts() {
+      return Object.fromEntries((await read(sql.counts, [])).map(([state, count]) => [state, Number(count)]))
     },
   }
 }
@@ -40,4 +47,6 @@ const stateOf = (row: Row): PeerState => ({
   firstFailedAt: instant(row[2]),
   lastSuccessAt: instant(row[3]),
   nextContactAt: Number(row[4]),
+  goneProbes: Number(row[7]),
+  goneSince: instant(row[8]),
 })

@@ -56,7 +56,8 @@ const columns = {
     'next_contact_at',
     'changed_at',
     'version',
-    'origin',
+    'gone_probes',
+    'gone_since',
   ],
   inbox: ['outcome', 'ack', 'sealed_with'],
 }
@@ -107,7 +108,7 @@ export function makeStatements(prefix: string) {
       /** The delivery to $1 under the order key $2 that comes first. */
       first: `SELECT CAST(id AS text) AS c0 FROM ${deliveries}
         WHERE server_url = ${text(1)} AND order_key = ${text(2)} AND status = 'open' ORDER BY seq, created_at, id LIMIT 1`,
-      reopen: `UPDATE ${deliveries} SET status = 'open', attempts = 0, last_attempted_at = NULL, next_attempt_at = NULL,
+      reopen: `UPDATE ${deliveries} SET status = 'open', attempts = 0, refused = 0, last_attempted_at = NULL, next_attempt_at = NULL,
         settled_at = NULL, created_at = ${integer(2)} WHERE id = ${text(1)}`,
       get: `SELECT ${wholeDelivery} FROM ${deliveries} WHERE id = ${text(1)}`,
       attempted: `UPDATE ${deliveries} SET attempts = attempts + 1, last_attempted_at = ${integer(2)} WHERE id = ${text(1)}`,
@@ -115,6 +116,22 @@ export function makeStatements(prefix: string) {
         WHERE id = ${text(1)} AND status = 'open'`,
       failed: `UPDATE ${deliveries} SET status = 'failed', last_error = ${text(2)}, settled_at = ${integer(3)},
         next_attempt_at = NULL WHERE id = ${text(1)}`,
+      /** Counts an error of the server. */
+      refused: `UPDATE ${deliveries} SET refused = refused + 1 WHERE id = ${text(1)} RETURNING CAST(refused AS text) AS c0`,
+      /** Ends what waits for $1, without its body, except the $2 newest; at most $4 at a time. */
+      drop: `UPDATE ${deliveries} SET status = 'failed', last_error = 'BACKLOG_FULL', settled_at = ${integer(3)},
+        next_attempt_at = NULL, payload = '', body_id = NULL WHERE id IN (SELECT id FROM ${deliveries}
+          WHERE server_url = ${text(1)} AND status = 'open' ORDER BY created_at DESC, id DESC
+          LIMIT ${integer(4)} OFFSET ${integer(2)}) RETURNING CAST(id AS text) AS c0`,
+      /** Removes what drop() left of $1, except the $2 newest. */
+      forgetDropped: `DELETE FROM ${deliveries} WHERE id IN (SELECT id FROM ${deliveries}
+        WHERE server_url = ${text(1)} AND status = 'failed' AND last_error = 'BACKLOG_FULL'
+        ORDER BY created_at DESC, id DESC LIMIT 10000 OFFSET ${integer(2)})`,
+      /** Servers with more than $1 waiting deliveries, the $2 largest first. */
+      backlogs: `SELECT CAST(server_url AS text) AS c0, CAST(COUNT(*) AS text) AS c1, CAST(MIN(created_at) AS text) AS c2
+        FROM ${deliveries} WHERE status = 'open' GROUP BY server_url HAVING COUNT(*) > ${integer(1)}
+        ORDER BY COUNT(*) DESC, server_url LIMIT ${integer(2)}`,
+      waiting: `SELECT CAST(COUNT(*) AS text) AS c0, CAST(MIN(created_at) AS text) AS c1 FROM ${deliveries} WHERE status = 'open'`,
       remove: `DELETE FROM ${deliveries} WHERE id = ${text(1)}`,
       sweep: `DELETE FROM ${deliveries} WHERE id IN (SELECT id FROM ${deliveries}
         WHERE status = 'failed' AND settled_at < ${integer(1)} ORDER BY settled_at LIMIT ${integer(2)})
@@ -208,15 +225,23 @@ export function makeStatements(prefix: string) {
     },
     peerStates: {
       get: `SELECT ${selected(columns.peerStates)} FROM ${states} WHERE origin = ${text(1)}`,
-      insert: `INSERT INTO ${states}
-        (origin, state, failures, first_failed_at, last_success_at, next_contact_at, changed_at, version)
-        VALUES (${text(1)}, ${text(2)}, ${integer(3)}, ${integer(4)}, ${integer(5)}, ${integer(6)}, ${integer(7)}, 1)
+      insert: `INSERT INTO ${states} (origin, state, failures, first_failed_at, last_success_at, next_contact_at, changed_at,
+          gone_probes, gone_since, version)
+        VALUES (${text(1)}, ${text(2)}, ${integer(3)}, ${integer(4)}, ${integer(5)}, ${integer(6)}, ${integer(7)},
+          ${integer(8)}, ${integer(9)}, 1)
         ON CONFLICT (origin) DO NOTHING RETURNING CAST(origin AS text) AS c0`,
       update: `UPDATE ${states} SET state = ${text(2)}, failures = ${integer(3)}, first_failed_at = ${integer(4)},
-        last_success_at = ${integer(5)}, next_contact_at = ${integer(6)}, changed_at = ${integer(7)}, version = version + 1
-        WHERE origin = ${text(1)} AND version = ${integer(8)} RETURNING CAST(origin AS text) AS c0`,
-      listDue: `SELECT CAST(origin AS text) AS c0 FROM ${states} WHERE state <> 'healthy' AND next_contact_at < ${integer(1)}
-        AND origin > ${text(2)} ORDER BY origin LIMIT ${integer(3)}`,
+        last_success_at = ${integer(5)}, next_contact_at = ${integer(6)}, changed_at = ${integer(7)},
+        gone_probes = ${integer(8)}, gone_since = ${integer(9)}, version = version + 1
+        WHERE origin = ${text(1)} AND version = ${integer(10)} RETURNING CAST(origin AS text) AS c0`,
+      /** Of peers that did not change since $1 and that nothing waits for; at most $2 at a time. */
+      expire: `DELETE FROM ${states} WHERE origin IN (SELECT s.origin FROM ${states} AS s WHERE s.changed_at < ${integer(1)}
+        AND NOT EXISTS (SELECT 1 FROM ${deliveries} AS d WHERE d.server_url = s.origin AND d.status = 'open')
+        ORDER BY s.changed_at LIMIT ${integer(2)}) RETURNING CAST(origin AS text) AS c0`,
+      /** Of peers that never succeeded, all but the $1 that changed last; at most $2 at a time. */
+      evict: `DELETE FROM ${states} WHERE origin IN (SELECT origin FROM ${states} WHERE last_success_at IS NULL
+        ORDER BY changed_at DESC, origin LIMIT ${integer(2)} OFFSET ${integer(1)}) RETURNING CAST(origin AS text) AS c0`,
+      counts: `SELECT CAST(state AS text) AS c0, CAST(COUNT(*) AS text) AS c1 FROM ${states} GROUP BY state`,
     },
     inbox: {
       get: `SELECT ${selected(columns.inbox)} FROM ${inbox} WHERE origin = ${text(1)} AND id = ${text(2)}`,

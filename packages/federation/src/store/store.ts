@@ -2,8 +2,10 @@
 // transaction. Origins must be canonical (origin.ts). Instants are epoch ms, keys base64 text.
 
 import type { Storage } from 'holdfast'
-import type { PeerState } from '../peers/peer-state.ts'
 import type { UnhealthyReason } from '../peers/threats.ts'
+import type { PeerStateStore } from './peer-state-store.ts'
+
+export type { PeerStateStore } from './peer-state-store.ts'
 
 /** A transaction of the store. */
 export interface StoreTransaction {
@@ -101,6 +103,14 @@ export interface FollowRow {
   readonly createdAt: number
 }
 
+/** What waits for a server. */
+export interface Backlog {
+  readonly serverUrl: string
+  readonly count: number
+  /** When the oldest delivery was made, epoch ms. */
+  readonly oldestAt: number
+}
+
 export interface DeliveryStore {
   /** Inserts a row. A repeat with the same id changes nothing. */
   insert(
@@ -124,6 +134,16 @@ export interface DeliveryStore {
   retried(id: string, nextAttemptAt: number, code: string): Promise<void>
   /** Records the final failure. */
   failed(id: string, code: string, now: number): Promise<void>
+  /** Counts an error of the server to this delivery. Returns their number, 0 without a row. */
+  refused(id: string): Promise<number>
+  /** Ends what waits for this server with BACKLOG_FULL, without its body, except the newest rows. Returns the ids. @param keep rows that stay */
+  drop(serverUrl: string, keep: number, now: number, limit: number): Promise<string[]>
+  /** Removes rows that drop() ended, except the newest. @param keep rows that stay */
+  forgetDropped(serverUrl: string, keep: number): Promise<void>
+  /** Returns servers with more than so many open rows, the largest number first. */
+  backlogs(moreThan: number, limit: number): Promise<Backlog[]>
+  /** Returns the number of open rows, and the instant of the oldest. */
+  waiting(): Promise<Omit<Backlog, 'serverUrl' | 'oldestAt'> & { readonly oldestAt: number | undefined }>
   remove(id: string, tx?: StoreTransaction): Promise<void>
   /** Removes failed rows that ended before this instant. Returns their number. */
   sweep(before: number, limit: number): Promise<number>
@@ -238,22 +258,6 @@ export interface InboxStore {
   expire(now: number, limit: number): Promise<number>
   /** Removes the reply, but not the key, of rows that stay and were received before this instant. Returns their number. */
   compact(before: number, limit: number): Promise<number>
-}
-
-/** The states of peers. */
-export interface PeerStateStore {
-  get(origin: string): Promise<PeerState | undefined>
-  /**
-   * Changes the state of a peer, unless `next` returns undefined. It may be called again: another process may change the row meanwhile.
-   * Returns the state that stands.
-   */
-  change(
-    origin: string,
-    now: number,
-    next: (before: PeerState | undefined, changedAt: number | undefined) => PeerState | undefined,
-  ): Promise<PeerState>
-  /** Returns origins, in order, of peers that are not healthy and whose next contact was due before this instant. @param after an origin */
-  listDue(before: number, after: string, limit: number): Promise<string[]>
 }
 
 export interface Store {

@@ -7,6 +7,7 @@ import type { FederationOptions } from '../../src/create.ts'
 import { type Bench, bench, followPayload, own, passing } from '../seed/bench.ts'
 import { sqlitePlace } from '../seed/sqlite-place.ts'
 import { type TestPeer, World } from '../seed/world.ts'
+import { newPeer } from '../../src/peers/peer-state.ts'
 import { encryptPayload } from '../../src/wire/v1/envelope.ts'
 import { signText } from '../../src/wire/v1/signature.ts'
 import { decodeBase64 } from '../../src/wire/v1/base64.ts'
@@ -112,7 +113,7 @@ test('a delivery that is refused ends at once; one that has waited beyond its ho
   ])
 })
 
-test('every acknowledgement is verified, whether its job has a handler or not', async (t) => {
+test('every acknowledgement is verified, whether its job has a handler or not, and an invalid one is asked for three times', async (t) => {
   const { it, clock } = await start(t)
   const [peer, other] = [await it.peer(), await it.peer()]
   const ended: string[] = []
@@ -126,7 +127,9 @@ test('every acknowledgement is verified, whether its job has a handler or not', 
     const job = await it.delivery(peer, { name: 'deliver-anything' })
     await it.federation.deliveryQueue.add(job.name, job.data)
     const before = ended.length
-    await passing(it, clock, () => ended.length > before)
+    const received = peer.delivered.length
+    await passing(it, clock, () => ended.length > before, 10_000)
+    assert.equal(peer.delivered.length - received, 3)
   }
   assert.deepEqual(ended, ['ACK_INVALID', 'ACK_SIGNATURE_INVALID', 'ACK_INVALID'])
 })
@@ -138,10 +141,10 @@ test('a pause of an operator is not ended by a contact', async (t) => {
   await it.federation.peers.pause(peer.origin, { by: 'ada' })
   await enqueue(it, peer, 1)
   await it.store.peerStates.change(peer.origin, clock.now(), () => ({
+    ...newPeer,
     state: 'suspect',
     failures: 1,
     firstFailedAt: clock.now(),
-    lastSuccessAt: undefined,
     nextContactAt: clock.now() + 1_000,
   }))
   // Upkeep looks every minute.

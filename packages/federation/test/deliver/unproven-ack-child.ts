@@ -23,6 +23,7 @@ const { port, isAllowed } = JSON.parse(process.argv[2]!) as UnprovenOrder
 const origin = `https://peer.test:${port}`
 const store = sqliteStore({ path: ':memory:' })
 const federation = createFederation({
+  profile: 'seed',
   origin: 'https://self.test',
   storage: new MemoryStorage(),
   store,

@@ -8,7 +8,7 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { aliases } from '../../src/aliases.ts'
 import { optionNames } from '../../src/create.ts'
-import { seedPolicies } from '../../src/policies.ts'
+import { hardenedPolicies } from '../../src/policies.ts'
 
 const root = new URL('../../../../', import.meta.url)
 const read = (path: string): Promise<string> => readFile(new URL(path, root), 'utf8')
@@ -82,7 +82,7 @@ test('the defaults in the guide are those of policies.ts, every one of them', as
   const guide = sectionOf(await read('docs/federation/guide.md'), 'Policies')
   const rows = [...guide.matchAll(/^\| `([a-zA-Z.]+)` \| `([^`]*)` \|/gm)].map(([, name, value]) => [name, value])
   const shown: [string, string][] = []
-  for (const [group, policies] of Object.entries(seedPolicies)) {
+  for (const [group, policies] of Object.entries(hardenedPolicies)) {
     if (group === 'threats') continue
     if (Array.isArray(policies)) shown.push([group, inWords(group, policies)])
     else for (const [name, value] of Object.entries(policies)) shown.push([`${group}.${name}`, inWords(name, value)])

@@ -161,6 +161,22 @@ test('a handler beyond its time: the sender is told to repeat, and the repeat ge
   assert.deepEqual([applied, asked()], [1, 1])
 })
 
+test('messages of one sender do not take all places of those that wait for a decision', async (t) => {
+  const { alpha, beta, clock, decide } = await slowServer(t)
+  const other = await startServer(t)
+  await introduce(other, beta)
+  const waiting = Array.from({ length: 100 }, (_, n) =>
+    deliver(alpha, beta, postBody(alpha, { id: `p${n}` }, clock.now())),
+  )
+  while (beta.inbound.running.size < 100) await new Promise((resolve) => setTimeout(resolve, 1))
+  assertRefused(await deliver(alpha, beta, postBody(alpha, { id: 'more' }, clock.now())), 503, 'DECISION_PENDING')
+  const ofOther = deliver(other, beta, postBody(other, {}, clock.now()))
+  while (beta.inbound.running.size < 101) await new Promise((resolve) => setTimeout(resolve, 1))
+  decide({})
+  for (const reply of [...(await Promise.all(waiting)), await ofOther]) assert.equal(reply.status, 200)
+  assert.deepEqual([beta.inbound.running.size, beta.inbound.runningOf.size], [0, 0])
+})
+
 test('a decision that fails is told to all that wait, and asked for again by the next repeat', async (t) => {
   const { alpha, beta, decide, isAsked, asked, clock } = await slowServer(t)
   const body = postBody(alpha, {}, clock.now())

@@ -11,6 +11,7 @@ import type { InboundHandlers } from '../../src/inbound/handlers.ts'
 import { type Inbound, newInbound } from '../../src/inbound/inbound.ts'
 import { nodeListener } from '../../src/inbound/node-listener.ts'
 import { generateKeyring, type Keyring } from '../../src/keyring.ts'
+import { FederationMetrics } from '../../src/metrics/federation-metrics.ts'
 import { type Policies, seedPolicies } from '../../src/policies.ts'
 import type { FederationContext } from '../../src/context.ts'
 import { sqliteStore } from '../../src/store/sqlite/sqlite-store.ts'
@@ -83,6 +84,7 @@ export async function startServer(t: TestContext, options: ServerOptions = {}): 
     clock,
     logger: { debug: write, info: write, warn: write, error: write },
     emit: (event, ...args) => void events.push([event, args[0]]),
+    metrics: new FederationMetrics(),
     // It sends nothing.
     slots: { narrow: async () => {}, widen: async () => {}, reconcile: async () => {} },
   }

@@ -2,7 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { afterFailure, afterSuccess, newPeer, type PeerState } from '../../src/peers/peer-state.ts'
+import { afterFailure, afterSuccess, type Failure, newPeer, type PeerState } from '../../src/peers/peer-state.ts'
+import { hardenedPolicies } from '../../src/policies.ts'
 
 const second = 1_000
 const minute = 60 * second
@@ -18,13 +19,16 @@ function randomOf(seed: number): () => number {
   }
 }
 
+const fail = (before: PeerState, now: number, random: number, more: Partial<Failure> = {}): PeerState =>
+  afterFailure(before, { now, random, ...more }, hardenedPolicies.contact)
+
 /** Instants of the contacts with a peer that is dead from 0 on. */
 function contactsOf(random: () => number, until: number, before: PeerState = newPeer): number[] {
   const contacts: number[] = []
   let state = before
   for (let now = 0; now <= until; now = state.nextContactAt) {
     contacts.push(now)
-    state = afterFailure(state, now, random())
+    state = fail(state, now, random())
   }
   return contacts
 }
@@ -61,14 +65,31 @@ test('[G7] a thousand peers that return at once after ten minutes: in no second 
 })
 
 test('suspect, down after five failures or ten minutes, dead after seven days without success', () => {
-  let state = afterFailure(newPeer, 0, 0.5)
+  let state = fail(newPeer, 0, 0.5)
   assert.deepEqual([state.state, state.failures, state.nextContactAt], ['suspect', 1, 7_500])
-  for (let n = 2; n <= 4; n++) assert.equal((state = afterFailure(state, n, 0)).state, 'suspect')
-  assert.equal((state = afterFailure(state, 5, 0)).state, 'down')
-  assert.equal(afterFailure(afterFailure(newPeer, 0, 0), 10 * minute, 0).state, 'down')
-  const dead = afterFailure(state, 7 * day, 0)
+  for (let n = 2; n <= 4; n++) assert.equal((state = fail(state, n, 0)).state, 'suspect')
+  assert.equal((state = fail(state, 5, 0)).state, 'down')
+  assert.equal(fail(fail(newPeer, 0, 0), 10 * minute, 0).state, 'down')
+  const dead = fail(state, 7 * day, 0)
   assert.equal(dead.state, 'dead')
   // A peer that was well yesterday is not dead, however long it took to notice.
-  assert.equal(afterFailure({ ...state, lastSuccessAt: 6.5 * day }, 7 * day, 0).state, 'down')
+  assert.equal(fail({ ...state, lastSuccessAt: 6.5 * day }, 7 * day, 0).state, 'down')
   assert.deepEqual(afterSuccess(9), { ...newPeer, state: 'healthy', lastSuccessAt: 9 })
+})
+
+test('no peer sinks below suspect while the network of this server is down', () => {
+  let state = newPeer
+  for (let n = 1; n <= 9; n++) state = fail(state, n * hour, 0, { isOwnOutage: true })
+  assert.deepEqual([state.state, state.failures], ['suspect', 9])
+  assert.equal(fail(state, 10 * hour, 0).state, 'down')
+})
+
+test('gone after three answers of 410 in a row, over a day at least; another failure starts anew', () => {
+  const gone = (before: PeerState, now: number): PeerState => fail(before, now, 0, { saysGone: true })
+  let state = gone(gone(gone(newPeer, 0), hour), 2 * hour)
+  assert.notEqual(state.state, 'gone')
+  assert.equal(gone(state, day).state, 'gone')
+  state = gone(gone(fail(state, 3 * hour, 0), day), 2 * day)
+  assert.notEqual(state.state, 'gone')
+  assert.equal(gone(state, 2 * day + 1).state, 'gone')
 })

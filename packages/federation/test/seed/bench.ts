@@ -73,6 +73,7 @@ export async function bench(
     (data: object, message: string): void =>
       void log.push({ level, data: data as LogLine['data'], message })
   const federation = createFederation({
+    profile: 'seed',
     origin: own,
     storage,
     store,

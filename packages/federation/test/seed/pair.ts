@@ -55,7 +55,12 @@ async function servers(t: TestContext, place: Place, given: readonly Given[]): P
       }
       const keyring = await generateKeyring()
       const options = { origin, storage, store: tables, keyring, http } as const
-      const federation = createFederation({ ...options, ...(handlers && { handlers }), ...(policies && { policies }) })
+      const federation = createFederation({
+        profile: 'seed',
+        ...options,
+        ...(handlers && { handlers }),
+        ...(policies && { policies }),
+      })
       listeners[index]!.on('request', nodeListener(federation.handler))
       t.after(async () => {
         await federation.stop({ graceMs: 0 })

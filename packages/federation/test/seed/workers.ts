@@ -107,7 +107,7 @@ export function workerTests(place: Place, world: World): void {
         error: (data: object, message: string) => void it.log.push({ level: 'error', data: { ...data }, message }),
       }
       const federation = assemble(
-        { storage: it.storage, store: it.store, keyring, http: world.http(), logger },
+        { profile: 'seed', storage: it.storage, store: it.store, keyring, http: world.http(), logger },
         undefined,
       )
       t.after(() => federation.stop({ graceMs: 0 }))

@@ -202,4 +202,39 @@ export const deliveryCases: Case[] = [
       assert.deepEqual(await ids({ status: 'open' }), ['d3'])
     },
   },
+  {
+    name: 'what waits for a server is counted, and its oldest rows are dropped without their body',
+    async run({ store }) {
+      const [b, c] = ['https://b.example', 'https://c.example']
+      assert.deepEqual(await store.deliveries.waiting(), { count: 0, oldestAt: undefined })
+      for (let n = 0; n < 5; n++) await store.deliveries.insert({ ...newDelivery(`b${n}`, b), createdAt: now + n })
+      await store.deliveries.insert({ ...newDelivery('c', c), createdAt: now - 1 })
+      const ofB = { serverUrl: b, count: 5, oldestAt: now }
+      assert.deepEqual(await store.deliveries.backlogs(0, 9), [ofB, { serverUrl: c, count: 1, oldestAt: now - 1 }])
+      assert.deepEqual(await store.deliveries.backlogs(1, 9), [ofB])
+      assert.deepEqual(await store.deliveries.waiting(), { count: 6, oldestAt: now - 1 })
+      const dropped = await store.deliveries.drop(b, 2, now + 9, 10)
+      assert.deepEqual(dropped.toSorted(), ['b0', 'b1', 'b2'])
+      const { status, lastError, payload, bodyId, settledAt } = (await store.deliveries.get('b0'))!
+      const expected = ['failed', 'BACKLOG_FULL', '', undefined, now + 9]
+      assert.deepEqual([status, lastError, payload, bodyId, settledAt], expected)
+      assert.deepEqual(await store.deliveries.drop(b, 2, now + 9, 10), [])
+      await store.deliveries.forgetDropped(b, 1)
+      const left = await store.deliveries.list({ limit: 10, status: 'failed' })
+      assert.deepEqual(
+        left.map(({ id }) => id),
+        ['b2'],
+      )
+    },
+  },
+  {
+    name: 'errors of the server to one delivery are counted, and forgotten when it is opened again',
+    async run({ store }) {
+      await store.deliveries.insert(newDelivery('d'))
+      assert.deepEqual([await store.deliveries.refused('d'), await store.deliveries.refused('d')], [1, 2])
+      assert.equal(await store.deliveries.refused('unknown'), 0)
+      await store.deliveries.reopen('d', now)
+      assert.equal(await store.deliveries.refused('d'), 1)
+    },
+  },
 ]

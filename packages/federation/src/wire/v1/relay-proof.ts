@@ -1,4 +1,4 @@
-// The proof of a relayed message: who asks which relay to forward it to whom. The v1 wire has none (its signature is over a text that the
+// The proof of a relayed message: which server asks which relay to forward it to which target. The v1 wire has none (its signature is over a text that the
 // relay cannot read), so this is a header of our own. Servers that do not know it ignore it.
 
 import type { Keyring } from '../../keyring.ts'

@@ -1,0 +1,70 @@
+// A sender in this process, and many peers in another one. The peers are known to the sender, as on a server that has run for a while.
+
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import {
+  createFederation,
+  type Federation,
+  type FederationOptions,
+  generateKeyText,
+  keyringFromBase64,
+  sqliteStore,
+} from '@holdfast/federation'
+import { MemoryStorage } from 'holdfast'
+import { SqliteStorage } from 'holdfast/sqlite'
+import type { PeerCard, PeersConfig, PeersReady } from './peers.ts'
+
+export interface ManyPeersOptions extends Pick<FederationOptions, 'profile'> {
+  readonly peers: number
+  /** Of ten peers, so many are dead. @default 0 */
+  readonly deadOfTen?: number
+  /** Folder of the database; undefined for memory. */
+  readonly folder: string | undefined
+}
+
+export interface ManyPeers extends AsyncDisposable {
+  readonly federation: Federation
+  readonly peers: readonly PeerCard[]
+}
+
+export async function startPeers(options: ManyPeersOptions): Promise<ManyPeers> {
+  const { peers: count, deadOfTen = 0, profile = 'hardened', folder } = options
+  const keys = generateKeyText()
+  const { publicKey, encryptionPublicKey } = keys
+  const config: PeersConfig = { count, deadOfTen, sender: { publicKey, encryptionPublicKey } }
+  const child = fork(new URL('peers.ts', import.meta.url), [JSON.stringify(config)])
+  const [{ ports, peers }] = (await once(child, 'message')) as [PeersReady]
+  const storage = folder === undefined ? new MemoryStorage() : new SqliteStorage({ path: join(folder, 'sender.db') })
+  const store = storage instanceof SqliteStorage ? sqliteStore({ storage }) : sqliteStore({ path: ':memory:' })
+  const federation = createFederation({
+    profile,
+    origin: 'http://sender.test',
+    storage,
+    store,
+    keyring: keyringFromBase64(keys),
+    http: { allowHttp: true, allowCidrs: ['127.0.0.0/8'], allowPorts: ports, resolver },
+  })
+  await federation.connect()
+  for (const { origin, ...pinned } of peers) await store.peers.pin({ url: origin, ...pinned }, Date.now())
+  return {
+    federation,
+    peers,
+    [Symbol.asyncDispose]: async () => {
+      await federation.stop({ graceMs: 0 })
+      if (child.connected) child.disconnect()
+      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+    },
+  }
+}
+
+/** @param share from 0 to 1 */
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN
+}
+
+async function resolver(hostname: string): Promise<{ address: string; family: 4 }[]> {
+  if (hostname.endsWith('.test')) return [{ address: '127.0.0.1', family: 4 }]
+  throw Object.assign(new Error(`getaddrinfo ENOTFOUND ${hostname}`), { code: 'ENOTFOUND' })
+}
