@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryStorage } from 'holdfast'
 import { createDashboard, type Permission, permissions } from '@holdfast/dashboard'
-import type { Failure } from '../src/shared/api.ts'
+import type { AuditPage, Failure } from '../src/shared/api.ts'
 import { views, writes } from '../src/server/routes.ts'
 import { Client, open, origin } from './client.ts'
 
@@ -128,6 +128,27 @@ test('authorize: null and a throw refuse, a Response is sent, and an unknown per
   const odd = open({ authorize: () => ({ actor: 'x', can: ['view', 'everything', '__proto__'] as never }) })
   assert.deepEqual((await odd.client.view<{ can: string[] }>('session')).can, ['view'])
   for (const { client } of [thrown, redirect, odd]) await client.dashboard.close()
+})
+
+test('[F43] a 403 that authorize() answers is audited, and strangers do not hide what a known person tried', async () => {
+  const { client, storage, lines } = open({
+    authorize: (request) =>
+      request.headers.has('x-person') ? { actor: 'eve' } : new Response('no', { status: 403 }),
+  })
+  for (let count = 0; count < 30; count++) assert.equal((await client.send('/api/overview')).status, 403)
+  assert.equal(lines.filter(({ data }) => data.code === 'AUTHORIZE').length, 30)
+  const headers = { 'x-person': '1', 'content-type': 'application/json' }
+  assert.equal((await client.send('/api/jobs/remove', { method: 'POST', headers, body: '{}' })).status, 403)
+  await client.dashboard.close()
+  const { client: next } = open({ storage })
+  const { items } = await next.view<AuditPage>('audit')
+  const refusals = items.filter(({ refused }) => refused).map(({ by }) => by)
+  assert.equal(refusals.filter((by) => by === 'unknown').length, 10)
+  assert.deepEqual(
+    items.filter(({ by }) => by === 'eve').map(({ what }) => what),
+    ['POST /api/jobs/remove: This needs the permission remove.'],
+  )
+  await next.dashboard.close()
 })
 
 test('[H9] a write needs the token of its actor', async () => {

@@ -116,7 +116,7 @@ for (const driver of driverNames) {
         "resumed queue 'webhooks'",
         "set limits of queue 'webhooks'",
         "removed the limits that were set of queue 'webhooks'",
-        "fire schedule 'keep-alive' of queue.mail",
+        "fired schedule 'keep-alive' of queue.mail",
         'cancel ended: 5 of 5 jobs done, 0 skipped, 0 failed',
       ]
       await client.dashboard.close()
@@ -131,28 +131,33 @@ for (const driver of driverNames) {
       await next.dashboard.close()
     })
 
-    test('[H8] [H9] without token, from another origin, without permission: refused, audited, nothing changed', async () => {
-      const { client } = open({ storage, authorize: () => ({ actor: 'eve', can: ['view'] }) })
-      const token = { 'x-holdfast-token': 'x' }
-      for (const { path } of writes.slice(0, 3)) {
-        assert.equal((await client.post(path, { jobs: [job('mail-2')] })).status, 403, path)
+    test('[H8] [H9] every write without permission, without token, from another origin: refused, audited, nothing changed', async () => {
+      const body = { jobs: [job('mail-2')], ...job('mail-2'), q: 'type:mail', owner: 'mail', limits: {}, payload: '1' }
+      const ways = {
+        eve: { can: ['view'] as const, headers: {} },
+        mallory: { can: permissions, headers: { 'x-holdfast-token': 'x' } },
+        oscar: { can: permissions, headers: { origin: 'http://evil.example' } },
+      }
+      const needing = writes.filter(({ permission }) => permission !== 'view')
+      for (const [actor, { can, headers }] of Object.entries(ways)) {
+        const refused = actor === 'eve' ? needing : writes
+        // Ten refusals of a person are stored per minute and dashboard.
+        for (let start = 0; start < refused.length; start += 10) {
+          const { client } = open({ storage, authorize: () => ({ actor, can }) })
+          for (const { path } of refused.slice(start, start + 10)) {
+            assert.equal((await client.post(path, body, headers)).status, 403, `${actor} ${path}`)
+          }
+          await client.dashboard.close()
+        }
+      }
+      const { client } = open({ storage })
+      const { items } = await client.view<AuditPage>('audit')
+      for (const actor of Object.keys(ways)) {
+        const found = items.filter(({ by, refused }) => by === actor && refused).map(({ what }) => what.split(':')[0])
+        const expected = (actor === 'eve' ? needing : writes).map(({ path }) => `POST /api/${path}`)
+        assert.deepEqual(found.toSorted(), expected.toSorted(), actor)
       }
       await client.dashboard.close()
-      const { client: full } = open({ storage, authorize: () => ({ actor: 'mallory', can: permissions }) })
-      assert.equal((await full.post('jobs/remove', { jobs: [job('mail-2')] }, token)).status, 403)
-      assert.equal(
-        (await full.post('jobs/remove', { jobs: [job('mail-2')] }, { origin: 'http://evil.example' })).status,
-        403,
-      )
-      await full.dashboard.close()
-      const { client: third } = open({ storage })
-      const { items } = await third.view<AuditPage>('audit')
-      const refused = items.filter((entry) => entry.refused).map(({ by }) => by)
-      assert.deepEqual(
-        [refused.filter((by) => by === 'eve').length, refused.filter((by) => by === 'mallory').length],
-        [3, 2],
-      )
-      await third.dashboard.close()
       assert.equal((await sample.mail.getStatus('mail-2'))?.state, 'completed')
     })
 

@@ -138,7 +138,7 @@ function NoSchedules() {
   return (
     <Empty title="No schedule yet">
       <p>A schedule adds a job at its times, once for the whole fleet:</p>
-      <pre class="code">{`await queue.schedules.put({ name: 'nightly', cron: '30 2 * * *', timeZone: 'Europe/Berlin', payload: {} })`}</pre>
+      <pre class="code">{`await queue.schedules.put('nightly', { cron: '30 2 * * *', timeZone: 'Europe/Berlin', payload: {} })`}</pre>
     </Empty>
   )
 }
