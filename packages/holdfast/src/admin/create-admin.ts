@@ -93,11 +93,7 @@ class AdminHandle implements Admin {
     this.limits = adminLimits(limits, by)
     this.jobs = adminJobs(this.#operations)
     this.bulk = adminBulk(this.#operations)
-    this.schedules = adminSchedules(
-      { storage: this.#storage, clock, publishEvent, whenConnected: whenOpen },
-      by,
-      log,
-    )
+    this.schedules = adminSchedules({ storage: this.#storage, clock, publishEvent, whenConnected: whenOpen }, by, log)
     this.redrive = (filter, given) => this.bulk.redrive(filter ?? {}, given)
   }
 

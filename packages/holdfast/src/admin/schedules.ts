@@ -1,11 +1,13 @@
 // admin.schedules: the schedules of every face. An owner of schedules is stored as a type is: the face, a dot, and a name.
 
 import { valueCodec } from '../engine/operate/payload-codec.ts'
+import { previewSlots } from '../engine/schedule/preview.ts'
 import { resolveRule, type ScheduleRule } from '../engine/schedule/schedule.ts'
 import { scheduleOwners } from '../engine/schedule/schedule-store.ts'
 import { type ScheduleInfo, Schedules, type SchedulesOptions } from '../engine/schedule/schedules.ts'
 import type { StoredSchedule } from '../engine/schedule/stored-schedule.ts'
 import { invalidArgument } from '../errors.ts'
+import { integer } from '../option-checks.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import type { Bytes } from '../storage/storage.ts'
 import { parseType, storedType } from '../storage/stored-type.ts'
@@ -56,6 +58,10 @@ export function adminSchedules(options: Options, operator: string | undefined, l
     async preview(given, count = 5) {
       const { owner, name } = targetOf(given)
       return of(owner).preview(name, count)
+    },
+    async previewRule(rule, count = 5) {
+      integer(1, 1_000)('count', count)
+      return previewSlots(resolveRule('rule', rule), options.clock.now(), count)
     },
   }
 }
