@@ -156,6 +156,7 @@ export class Worker {
       label,
       types,
       concurrency,
+      transactions: pooledTransactions(storage),
       presenceMs,
       running,
       publishEvent,
@@ -237,3 +238,7 @@ export class Worker {
     publishEvent({ name, label, types: types.map(({ type }) => type) })
   }
 }
+
+/** Undefined without a pool: then transactions take turns anyway, or there are none. */
+const pooledTransactions = ({ settings }: Pick<GuardedStorage, 'settings'>): number | undefined =>
+  settings.exclusiveTransactions ? undefined : settings.openTransactions
