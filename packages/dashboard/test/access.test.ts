@@ -17,6 +17,7 @@ test('[H8] the list of routes, each with its permission', () => {
       'GET session view',
       'GET summary view',
       'GET overview view',
+      'GET types view',
       'GET jobs view',
       'GET job view',
       'GET tree view',
@@ -24,14 +25,18 @@ test('[H8] the list of routes, each with its permission', () => {
       'GET findings view',
       'GET audit view',
       'GET schedules view',
+      'GET schedules/preview view',
       'GET workers view',
       'GET limits view',
+      'GET peers view',
       'GET bulk view',
       'GET bulk/preview view',
       'POST jobs/retry revive',
       'POST jobs/run-now revive',
+      'POST jobs/reschedule revive',
       'POST jobs/cancel cancel',
       'POST jobs/remove remove',
+      'POST jobs/add edit',
       'POST jobs/replay edit',
       'POST bulk/retry revive',
       'POST bulk/cancel cancel',
@@ -44,6 +49,12 @@ test('[H8] the list of routes, each with its permission', () => {
       'POST schedules/pause schedules',
       'POST schedules/resume schedules',
       'POST schedules/fire schedules',
+      'POST schedules/put schedules',
+      'POST peers/pause pause',
+      'POST peers/resume pause',
+      'POST peers/contact pause',
+      'POST peers/block pause',
+      'POST peers/unblock pause',
     ],
   )
 })
@@ -132,8 +143,7 @@ test('authorize: null and a throw refuse, a Response is sent, and an unknown per
 
 test('[F43] a 403 that authorize() answers is audited, and strangers do not hide what a known person tried', async () => {
   const { client, storage, lines } = open({
-    authorize: (request) =>
-      request.headers.has('x-person') ? { actor: 'eve' } : new Response('no', { status: 403 }),
+    authorize: (request) => (request.headers.has('x-person') ? { actor: 'eve' } : new Response('no', { status: 403 })),
   })
   for (let count = 0; count < 30; count++) assert.equal((await client.send('/api/overview')).status, 403)
   assert.equal(lines.filter(({ data }) => data.code === 'AUTHORIZE').length, 30)
@@ -239,6 +249,15 @@ test('[H10] every answer has the headers that keep other code out', async () => 
   await client.dashboard.close()
 })
 
+test('without peers their view is a 404 that says why', async () => {
+  const { client } = open()
+  const reply = await client.send('/api/peers')
+  assert.deepEqual([reply.status, code(reply)], [404, 'NO_PEERS'])
+  assert.equal((await client.view<{ hasPeers: boolean }>('session')).hasPeers, false)
+  assert.equal((await client.post('peers/pause', { url: 'https://a.example' })).status, 404)
+  await client.dashboard.close()
+})
+
 test('options that make no sense are refused by name', () => {
   const storage = new MemoryStorage()
   for (const options of [
@@ -250,6 +269,7 @@ test('options that make no sense are refused by name', () => {
     { storage, authorize: true },
     { storage, secret: 'short' },
     { storage, hosts: 'localhost' },
+    { storage, peers: {} },
     { storage, autorize: () => null },
   ]) {
     assert.throws(() => createDashboard(options as never), { name: 'TypeError', code: 'INVALID_ARGUMENT' })

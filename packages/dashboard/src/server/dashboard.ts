@@ -43,12 +43,13 @@ class DashboardServer {
   readonly #assets = new Assets()
 
   constructor(options: ResolvedOptions) {
-    const { clock, basePath, logger, secret = newSecret() } = options
+    const { clock, basePath, logger, peers, secret = newSecret() } = options
     this.#options = options
     const handles = new Handles(options)
     this.#context = {
       clock,
       basePath,
+      peers,
       handles,
       reads: new SharedReads(clock),
       bulk: new BulkActions(clock),
