@@ -1,17 +1,18 @@
-// Writes docs/cli.md from the declarations of the commands.
+// Writes docs/cli.md and the pages of docs/cli/ from the declarations of the commands.
 //
-//   npm run docs:cli             writes the page
-//   npm run docs:cli -- --check  exit 1 if the page differs
+//   npm run docs:cli             writes the pages
+//   npm run docs:cli -- --check  exit 1 if a page differs
 
-import { readFileSync, writeFileSync } from 'node:fs'
-import { renderPage } from './cli-page/render.ts'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { renderPages } from './cli-page/render.ts'
 
-const page = new URL('../docs/cli.md', import.meta.url)
-const text = renderPage()
+const docs = new URL('../docs/', import.meta.url)
+const pages = [...renderPages()]
 
 if (process.argv.includes('--check')) {
-  const isSame = readFileSync(page, 'utf8') === text
-  if (!isSame) console.error('docs/cli.md differs from the code. Run `npm run docs:cli`.')
-  process.exit(isSame ? 0 : 1)
+  const differing = pages.filter(([path, text]) => readFileSync(new URL(path, docs), 'utf8') !== text)
+  for (const [path] of differing) console.error(`docs/${path} differs from the code. Run \`npm run docs:cli\`.`)
+  process.exit(differing.length === 0 ? 0 : 1)
 }
-writeFileSync(page, text)
+mkdirSync(new URL('cli/', docs), { recursive: true })
+for (const [path, text] of pages) writeFileSync(new URL(path, docs), text)

@@ -1,4 +1,4 @@
-// The page docs/cli.md: what holds for every command, and the help of each.
+// The pages of the command line: docs/cli.md has what holds for every command, and docs/cli/ has a page for each, with its help.
 
 import type { AnyCommand } from '../../packages/holdfast/src/cli/command.ts'
 import { commands } from '../../packages/holdfast/src/cli/commands.ts'
@@ -82,16 +82,30 @@ npx holdfast completion fish > ~/.config/fish/completions/holdfast.fish  # fish
 The first example of each runs as it is in a folder with a \`jobs.db\` and a \`holdfast.config.ts\`; put \`npx\` before it.
 `
 
-export const renderPage = (): string =>
-  [intro, table(commands), ...commands.map(section)].join('\n') +
-  '\n`npm run docs:cli` writes this page from the declarations of the commands; a test fails when the two differ.\n'
+/** Every page, by its path below docs/. */
+export const renderPages = (): ReadonlyMap<string, string> =>
+  new Map([
+    ['cli.md', overviewPage()],
+    ...commands.map((command): [string, string] => [`cli/${command.name}.md`, commandPage(command)]),
+  ])
+
+const overviewPage = (): string =>
+  [intro, table(commands)].join('\n') +
+  '\n`npm run docs:cli` writes these pages from the declarations of the commands; a test fails when they differ.\n'
 
 const table = (all: readonly AnyCommand[]): string =>
   [
     '| command | does |',
     '|---|---|',
-    ...all.map(({ name, summary }) => `| [\`${name}\`](#${name}) | ${summary} |`),
+    ...all.map(({ name, summary }) => `| [\`${name}\`](cli/${name}.md) | ${summary} |`),
     '',
   ].join('\n')
 
-const section = (command: AnyCommand): string => `### ${command.name}\n\n\`\`\`text\n${helpOf(command)}\n\`\`\`\n`
+const commandPage = (command: AnyCommand): string => `# holdfast ${command.name}
+
+What \`holdfast ${command.name} --help\` prints. [The command line](../cli.md) has what holds for every command.
+
+\`\`\`text
+${helpOf(command)}
+\`\`\`
+`

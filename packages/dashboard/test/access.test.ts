@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryStorage } from 'holdfast'
 import { createDashboard, type Permission, permissions } from '@holdfast/dashboard'
-import type { Failure } from '../src/shared/api.ts'
+import type { AuditPage, Failure } from '../src/shared/api.ts'
 import { views, writes } from '../src/server/routes.ts'
 import { Client, open, origin } from './client.ts'
 
@@ -17,6 +17,7 @@ test('[H8] the list of routes, each with its permission', () => {
       'GET session view',
       'GET summary view',
       'GET overview view',
+      'GET types view',
       'GET jobs view',
       'GET job view',
       'GET tree view',
@@ -24,14 +25,18 @@ test('[H8] the list of routes, each with its permission', () => {
       'GET findings view',
       'GET audit view',
       'GET schedules view',
+      'GET schedules/preview view',
       'GET workers view',
       'GET limits view',
+      'GET peers view',
       'GET bulk view',
       'GET bulk/preview view',
       'POST jobs/retry revive',
       'POST jobs/run-now revive',
+      'POST jobs/reschedule revive',
       'POST jobs/cancel cancel',
       'POST jobs/remove remove',
+      'POST jobs/add edit',
       'POST jobs/replay edit',
       'POST bulk/retry revive',
       'POST bulk/cancel cancel',
@@ -44,6 +49,12 @@ test('[H8] the list of routes, each with its permission', () => {
       'POST schedules/pause schedules',
       'POST schedules/resume schedules',
       'POST schedules/fire schedules',
+      'POST schedules/put schedules',
+      'POST peers/pause pause',
+      'POST peers/resume pause',
+      'POST peers/contact pause',
+      'POST peers/block pause',
+      'POST peers/unblock pause',
     ],
   )
 })
@@ -128,6 +139,26 @@ test('authorize: null and a throw refuse, a Response is sent, and an unknown per
   const odd = open({ authorize: () => ({ actor: 'x', can: ['view', 'everything', '__proto__'] as never }) })
   assert.deepEqual((await odd.client.view<{ can: string[] }>('session')).can, ['view'])
   for (const { client } of [thrown, redirect, odd]) await client.dashboard.close()
+})
+
+test('[F43] a 403 that authorize() answers is audited, and strangers do not hide what a known person tried', async () => {
+  const { client, storage, lines } = open({
+    authorize: (request) => (request.headers.has('x-person') ? { actor: 'eve' } : new Response('no', { status: 403 })),
+  })
+  for (let count = 0; count < 30; count++) assert.equal((await client.send('/api/overview')).status, 403)
+  assert.equal(lines.filter(({ data }) => data.code === 'AUTHORIZE').length, 30)
+  const headers = { 'x-person': '1', 'content-type': 'application/json' }
+  assert.equal((await client.send('/api/jobs/remove', { method: 'POST', headers, body: '{}' })).status, 403)
+  await client.dashboard.close()
+  const { client: next } = open({ storage })
+  const { items } = await next.view<AuditPage>('audit')
+  const refusals = items.filter(({ refused }) => refused).map(({ by }) => by)
+  assert.equal(refusals.filter((by) => by === 'unknown').length, 10)
+  assert.deepEqual(
+    items.filter(({ by }) => by === 'eve').map(({ what }) => what),
+    ['POST /api/jobs/remove: This needs the permission remove.'],
+  )
+  await next.dashboard.close()
 })
 
 test('[H9] a write needs the token of its actor', async () => {
@@ -218,6 +249,15 @@ test('[H10] every answer has the headers that keep other code out', async () => 
   await client.dashboard.close()
 })
 
+test('without peers their view is a 404 that says why', async () => {
+  const { client } = open()
+  const reply = await client.send('/api/peers')
+  assert.deepEqual([reply.status, code(reply)], [404, 'NO_PEERS'])
+  assert.equal((await client.view<{ hasPeers: boolean }>('session')).hasPeers, false)
+  assert.equal((await client.post('peers/pause', { url: 'https://a.example' })).status, 404)
+  await client.dashboard.close()
+})
+
 test('options that make no sense are refused by name', () => {
   const storage = new MemoryStorage()
   for (const options of [
@@ -229,6 +269,7 @@ test('options that make no sense are refused by name', () => {
     { storage, authorize: true },
     { storage, secret: 'short' },
     { storage, hosts: 'localhost' },
+    { storage, peers: {} },
     { storage, autorize: () => null },
   ]) {
     assert.throws(() => createDashboard(options as never), { name: 'TypeError', code: 'INVALID_ARGUMENT' })

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { formatFilter, longestFilter, parseFilter, type Token } from '../src/shared/filter.ts'
+import { formatFilter, longestFilter, hasPattern, parseFilter, type Token } from '../src/shared/filter.ts'
 
 const meaning = (text: string) => {
   const { filter, errors } = parseFilter(text)
@@ -115,4 +115,13 @@ test('a text at the bound that is nothing but beginnings of quotes is parsed in 
   for (const piece of ['"', '\\"', 'a:"', '"\\', ' "a', '>=']) {
     for (let round = 0; round < 10; round++) parseFilter(piece.repeat(longestFilter / piece.length))
   }
+})
+
+test('a pattern matches any part of a text, whatever its letters, with * for any text', () => {
+  const error = 'Error: connect ECONNREFUSED 10.0.0.7:25'
+  for (const pattern of ['ECONN*', 'econnrefused', 'connect*:25', '*', '10.0.0.7']) {
+    assert.equal(hasPattern(error, pattern), true, pattern)
+  }
+  for (const pattern of ['ETIMEDOUT', 'refused*connect', '7:25*7:25'])
+    assert.equal(hasPattern(error, pattern), false, pattern)
 })

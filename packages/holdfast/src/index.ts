@@ -44,6 +44,7 @@ export type {
 } from './admin/admin.ts'
 export type { History, HistoryPoint, HistoryRange } from './engine/history/read-history.ts'
 export type { AdminAudit, AuditEntry, AuditPage, AuditQuery } from './admin/audit.ts'
+export type { AddJobOptions, AddJobResult } from './admin/add-job.ts'
 export type { ReplayOptions, ReplayResult } from './admin/replay.ts'
 export type { JobTree, TreeJob } from './engine/operate/job-tree.ts'
 export type { EventCounters } from './admin/counters.ts'

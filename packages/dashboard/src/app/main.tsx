@@ -17,18 +17,22 @@ import { JobView } from './views/job/job-view.tsx'
 import { JobsView } from './views/jobs/jobs-view.tsx'
 import { LimitsView } from './views/limits/limits-view.tsx'
 import { OverviewView } from './views/overview/overview-view.tsx'
+import { PeersView } from './views/peers/peers-view.tsx'
 import { SchedulesView } from './views/schedules/schedules-view.tsx'
+import { TypesView } from './views/types/types-view.tsx'
 import { WorkersView } from './views/workers/workers-view.tsx'
 
 const views = {
   '/': { View: OverviewView, title: 'Overview' },
   '/jobs': { View: JobsView, title: 'Jobs' },
   '/job': { View: JobView, title: 'Job' },
+  '/types': { View: TypesView, title: 'Types' },
   '/schedules': { View: SchedulesView, title: 'Schedules' },
   '/workers': { View: WorkersView, title: 'Workers' },
   '/limits': { View: LimitsView, title: 'Limits' },
   '/findings': { View: FindingsView, title: 'Findings' },
   '/audit': { View: AuditView, title: 'Audit' },
+  '/peers': { View: PeersView, title: 'Peers' },
 } as const
 
 function App() {

@@ -3,8 +3,10 @@
 
 import type { Admin, Clock, Logger } from 'holdfast'
 
-/** Refusals that are stored per minute. */
+/** Refusals that are stored per minute: of strangers together, and of each person that authorize() names. */
 const mostRefusals = 10
+/** Persons whose refusals are counted at a time. */
+const mostActors = 1_000
 
 interface AuditOptions {
   readonly logger: Logger | undefined
@@ -14,7 +16,8 @@ interface AuditOptions {
 
 export class Audit {
   readonly #options: AuditOptions
-  #stored = 0
+  /** In this minute, by person. */
+  readonly #stored = new Map<string | undefined, number>()
   #minute = 0
 
   constructor(options: AuditOptions) {
@@ -25,18 +28,27 @@ export class Audit {
     this.#line('info', { actor, ...data }, `dashboard: ${actor} ${what}`)
   }
 
-  /** @param data.actor undefined: nobody was recognised */
+  /** @param data.actor undefined: a stranger */
   refused(
     data: { readonly actor: string | undefined; readonly code: string; readonly method: string; readonly path: string },
     why: string,
   ): void {
     this.#line('warn', data, `dashboard: refused: ${why}`)
     const { actor, method, path } = data
-    const { clock, admin } = this.#options
-    const minute = Math.floor(clock.monotonic() / 60_000)
-    if (minute !== this.#minute) [this.#minute, this.#stored] = [minute, 0]
-    if (this.#stored++ >= mostRefusals) return
-    void admin.audit.record({ by: actor ?? 'unknown', what: `${method} ${path}: ${why}`, refused: true })
+    if (!this.#isStored(actor)) return
+    const what = `${method} ${path}: ${why}`
+    void this.#options.admin.audit.record({ by: actor ?? 'unknown', what, refused: true })
+  }
+
+  /** Strangers have a count of their own: their requests do not hide what a known person tried. */
+  #isStored(actor: string | undefined): boolean {
+    const minute = Math.floor(this.#options.clock.monotonic() / 60_000)
+    if (minute !== this.#minute) this.#stored.clear()
+    this.#minute = minute
+    const count = this.#stored.get(actor) ?? 0
+    if (count >= mostRefusals || this.#stored.size >= mostActors) return false
+    this.#stored.set(actor, count + 1)
+    return true
   }
 
   failed(error: unknown): void {

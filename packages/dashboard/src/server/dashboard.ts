@@ -43,12 +43,13 @@ class DashboardServer {
   readonly #assets = new Assets()
 
   constructor(options: ResolvedOptions) {
-    const { clock, basePath, logger, secret = newSecret() } = options
+    const { clock, basePath, logger, peers, secret = newSecret() } = options
     this.#options = options
     const handles = new Handles(options)
     this.#context = {
       clock,
       basePath,
+      peers,
       handles,
       reads: new SharedReads(clock),
       bulk: new BulkActions(clock),
@@ -77,7 +78,10 @@ class DashboardServer {
       }
       if (url.pathname !== basePath && !url.pathname.startsWith(`${basePath}/`)) throw notFound()
       const granted = await authorized(authorize, request, (error) => this.#context.audit.failed(error))
-      if (granted instanceof Response) return granted
+      if (granted instanceof Response) {
+        if (granted.status === 403) this.#audit(request, url, undefined, 'AUTHORIZE', 'authorize() refused it.')
+        return granted
+      }
       actor = granted.actor
       const response = await this.#route(request, url, url.pathname.slice(basePath.length + 1), granted)
       return request.method === 'HEAD' ? new Response(null, response) : response
@@ -135,10 +139,14 @@ class DashboardServer {
     return { of, read: () => view.run(this.#context, { ...call, query }) }
   }
 
+  #audit({ method }: Request, { pathname: path }: URL, actor: string | undefined, code: string, why: string): void {
+    this.#context.audit.refused({ actor, code, method, path }, why)
+  }
+
   #refuse(request: Request, url: URL, actor: string | undefined, thrown: unknown): Response {
     const { audit } = this.#context
     if (thrown instanceof RequestError && thrown.status === 403) {
-      audit.refused({ actor, code: thrown.code, method: request.method, path: url.pathname }, thrown.message)
+      this.#audit(request, url, actor, thrown.code, thrown.message)
       const isPage = request.method === 'GET' && (request.headers.get('accept') ?? '').includes('text/html')
       if (isPage) return refusalPage(403, thrown.message)
     }

@@ -2,6 +2,7 @@
 
 import type { Admin, Clock, Logger, Storage } from 'holdfast'
 import { systemClock } from 'holdfast/storage'
+import type { PeerActions } from './peers.ts'
 import type { Permission } from '../shared/permissions.ts'
 
 /** A person, and what they may do. */
@@ -39,6 +40,8 @@ export interface DashboardOptions {
   readonly hosts?: readonly string[] | undefined
   /** Secret of the tokens for writes. Processes that serve one dashboard together need the same one. @default random */
   readonly secret?: string | undefined
+  /** The other servers of a federation: `federation.peers` of @holdfast/federation. @default none: no view of them */
+  readonly peers?: PeerActions | undefined
   /** Source of local time; a `fakeClock()` in tests. @default the system's */
   readonly clock?: Clock | undefined
 }
@@ -48,7 +51,7 @@ export interface ResolvedOptions extends DashboardOptions {
   readonly clock: Clock
 }
 
-const known = ['storage', 'admin', 'authorize', 'basePath', 'logger', 'hosts', 'secret', 'clock']
+const known = ['storage', 'admin', 'authorize', 'basePath', 'logger', 'hosts', 'secret', 'peers', 'clock']
 
 /** @throws TypeError INVALID_ARGUMENT */
 export function resolveDashboardOptions(given: DashboardOptions): ResolvedOptions {
@@ -56,7 +59,7 @@ export function resolveDashboardOptions(given: DashboardOptions): ResolvedOption
   for (const key of Object.keys(given)) {
     if (!known.includes(key)) throw invalidOption('options', `one of ${known.join(', ')}`, key)
   }
-  const { storage, admin, authorize, basePath = '', hosts, secret, clock = systemClock } = given
+  const { storage, admin, authorize, basePath = '', hosts, secret, peers, clock = systemClock } = given
   if ((storage === undefined) === (admin === undefined)) {
     throw invalidOption('options', 'either storage or admin', Object.keys(given).join(', '))
   }
@@ -71,6 +74,9 @@ export function resolveDashboardOptions(given: DashboardOptions): ResolvedOption
   }
   if (secret !== undefined && (typeof secret !== 'string' || secret.length < 16)) {
     throw invalidOption('secret', 'a text of at least 16 characters', '…')
+  }
+  if (peers !== undefined && (peers === null || typeof peers !== 'object' || typeof peers.explain !== 'function')) {
+    throw invalidOption('peers', 'the peers of a federation', peers)
   }
   return { ...given, basePath, clock }
 }

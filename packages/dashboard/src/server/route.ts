@@ -6,6 +6,7 @@ import type { Permission } from '../shared/permissions.ts'
 import type { Audit } from './audit.ts'
 import type { BulkActions } from './bulk-actions.ts'
 import type { Handles } from './handles.ts'
+import type { PeerActions } from './peers.ts'
 import type { SharedReads, TimedRead } from './shared-reads.ts'
 
 /** What all requests of a dashboard share. */
@@ -16,6 +17,8 @@ export interface Context {
   readonly audit: Audit
   readonly clock: Clock
   readonly basePath: string
+  /** Undefined: there is no federation. */
+  readonly peers: PeerActions | undefined
   token(actor: string): string
 }
 

@@ -4,6 +4,7 @@ import type {
   AdminScheduleInfo,
   BulkProgress,
   Finding,
+  History,
   HistoryRange,
   JobItem,
   JobLogLine,
@@ -37,6 +38,8 @@ export interface Session {
   /** Goes back in the header of every write. */
   readonly token: string
   readonly basePath: string
+  /** Whether there is a federation to show. */
+  readonly hasPeers: boolean
 }
 
 /** Why a type needs attention, the most urgent first. */
@@ -67,12 +70,37 @@ export interface Overview {
   readonly cut: number
 }
 
+/** A type with the limits in force, and their use. */
+export interface TypesRow extends TypeRow {
+  readonly limits: Pick<LimitsInfo['effective'], 'concurrency' | 'rate'> & Pick<LimitsInfo, 'use'>
+}
+
+export interface TypesPage {
+  readonly types: readonly TypesRow[]
+  /** Types whose name has the text that was asked for. */
+  readonly matching: number
+  readonly total: number
+  /** From 0. */
+  readonly page: number
+  readonly pages: number
+}
+
 /** Counts beside the navigation. */
 export interface Summary {
   readonly totals: Totals
 }
 
-export type { AuditPage, Finding, History, HistoryRange, JobTree, TreeJob } from 'holdfast'
+export type { AuditPage, Finding, HistoryRange, JobTree, TreeJob } from 'holdfast'
+
+/** Something that happened to the workers, at the begin of a step of the history. */
+export interface HistoryMark {
+  readonly at: number
+  readonly text: string
+}
+
+export interface HistoryPage extends History {
+  readonly marks: readonly HistoryMark[]
+}
 
 /** As admin.history() takes them. */
 export const historyRanges = ['15m', '1h', '24h', '30d'] as const satisfies readonly HistoryRange[]
@@ -150,6 +178,11 @@ export interface ScheduleRow extends Omit<AdminScheduleInfo, 'payload'> {
   readonly next: readonly PreviewedSlot[]
 }
 
+/** The next runs of a rule. */
+export interface SchedulePreview {
+  readonly next: readonly PreviewedSlot[]
+}
+
 export interface SchedulesPage {
   readonly schedules: readonly ScheduleRow[]
   readonly cut: number
@@ -172,11 +205,34 @@ export interface WorkersPage {
 export interface LimitsRow extends LimitsInfo {
   readonly face: string
   readonly name: string
+  readonly pausedGroups: readonly string[]
 }
 
 export interface LimitsPage {
   readonly types: readonly LimitsRow[]
   readonly cut: number
+}
+
+/** Another server of a federation. Instants are epoch ms. */
+export interface PeerRow {
+  readonly origin: string
+  /** `healthy`, `unhealthy`, `blocked` or `unknown`. */
+  readonly state: string
+  readonly why?: string | undefined
+  readonly lastSeen?: number | undefined
+  /** Deliveries that wait for it. */
+  readonly open: number
+  readonly oldestOpenAt?: number | undefined
+  readonly lastError?: string | undefined
+  readonly contact?: { readonly failures: number; readonly nextContactAt: number }
+  /** No delivery to it starts until an operator resumes it. */
+  readonly isPaused: boolean
+}
+
+export interface PeersPage {
+  /** Those that need attention first. */
+  readonly peers: readonly PeerRow[]
+  readonly hasMore: boolean
 }
 
 /** How many jobs an action would change. */

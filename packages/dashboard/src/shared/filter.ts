@@ -29,6 +29,8 @@ export interface Filter {
   readonly types: readonly string[]
   readonly face?: string
   readonly group?: string
+  /** Part of the error, with * for any text. */
+  readonly error?: string
   readonly ids: readonly string[]
   /** Search fields. */
   readonly where: Readonly<Record<string, SearchValue | readonly SearchValue[] | Range>>
@@ -49,7 +51,7 @@ export const longestFilter = 4_096
 const mostTokens = 50
 
 /** Keys with a meaning of their own. Any other key is a search field; `where.state` is a search field of that name. */
-export const filterKeys = ['state', 'type', 'face', 'group', 'id', 'age'] as const
+export const filterKeys = ['state', 'type', 'face', 'group', 'error', 'id', 'age'] as const
 
 const tokenPattern = /(?:([\p{L}_][\p{L}\p{N}_.-]*)(>=|<=|[:<>]))?("(?:[^"\\]|\\.)*"?|[^\s"]\S*)?/suy
 const durationPattern = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d|w)$/
@@ -109,7 +111,7 @@ function meaningOf(tokens: readonly Token[]): ParsedFilter {
   const errors: string[] = []
   const [states, types, ids] = [new Set<JobState>(), new Set<string>(), new Set<string>()]
   const where = new Map<string, SearchValue | SearchValue[] | Range>()
-  const single: { face?: string; group?: string; olderThanMs?: number; newerThanMs?: number } = {}
+  const single: { face?: string; group?: string; error?: string; olderThanMs?: number; newerThanMs?: number } = {}
   for (const token of tokens) {
     const { key, operator, value } = token
     if (value === '') {
@@ -127,7 +129,7 @@ function meaningOf(tokens: readonly Token[]): ParsedFilter {
         else errors.push(`There is no state '${state}'. The states are ${jobStates.join(', ')}.`)
       }
     } else if (key === 'type') types.add(value)
-    else if (key === 'face' || key === 'group') {
+    else if (key === 'face' || key === 'group' || key === 'error') {
       if (single[key] !== undefined && single[key] !== value) errors.push(`'${key}' stands twice.`)
       single[key] = value
     } else if (key === 'id' || key === '') ids.add(value)
@@ -174,4 +176,16 @@ function durationMs(text: string): number | undefined {
   const [, amount, unit] = durationPattern.exec(text) ?? []
   const ms = Math.round(Number(amount) * unitMs[unit as keyof typeof unitMs])
   return ms <= longestAgeMs ? ms : undefined
+}
+
+/** Whether a text has a pattern in it, in which * stands for any text. Letters count whether they are small or not. */
+export function hasPattern(text: string, pattern: string): boolean {
+  const lower = text.toLowerCase()
+  let from = 0
+  for (const part of pattern.toLowerCase().split('*')) {
+    const found = lower.indexOf(part, from)
+    if (found === -1) return false
+    from = found + part.length
+  }
+  return true
 }

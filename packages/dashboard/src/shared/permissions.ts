@@ -16,7 +16,7 @@ export const permissions = [
  * - `view`: counts, lists, states, errors, search fields, workers, schedules and limits.
  * - `viewPayload`: payloads, results, progress and log lines.
  * - `revive`: retry, and run now. `cancel`, `remove`: these actions, on one job or many.
- * - `edit`: reserved for replays with another payload.
+ * - `edit`: new jobs, and replays with the same or another payload.
  * - `pause`, `limits`, `schedules`: to change them.
  */
 export type Permission = (typeof permissions)[number]

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type Browser, chromium } from 'playwright-core'
-import type { Logger, Storage } from 'holdfast'
-import { type Authorize, createDashboard, nodeListener, permissions } from '@holdfast/dashboard'
+import type { Storage } from 'holdfast'
+import { type Authorize, createDashboard, type DashboardOptions, nodeListener, permissions } from '@holdfast/dashboard'
 
 export interface Served {
   readonly url: string
@@ -16,9 +16,9 @@ const everything: Authorize = () => ({ actor: 'ada@example.com', can: permission
 
 export async function serve(
   storage: Storage,
-  { authorize = everything, logger }: { readonly authorize?: Authorize; readonly logger?: Logger } = {},
+  { authorize = everything, logger, peers }: Pick<DashboardOptions, 'authorize' | 'logger' | 'peers'> = {},
 ): Promise<Served> {
-  const dashboard = createDashboard({ storage, authorize, logger, basePath: '/admin/jobs' })
+  const dashboard = createDashboard({ storage, authorize, logger, peers, basePath: '/admin/jobs' })
   const server = createServer(nodeListener(dashboard))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

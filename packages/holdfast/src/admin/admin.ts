@@ -24,6 +24,7 @@ import type { WorkerInfo } from '../engine/work/presence.ts'
 import type { Finding, Storage } from '../storage/storage.ts'
 import type { EventCounters } from './counters.ts'
 import type { FleetEventStream } from './fleet-events.ts'
+import type { AddJobOptions, AddJobResult } from './add-job.ts'
 import type { AdminAudit } from './audit.ts'
 import type { NamedType } from './options.ts'
 import type { ReplayOptions, ReplayResult } from './replay.ts'
@@ -73,6 +74,11 @@ export interface AdminJobs {
   reschedule(job: NamedJob, options: RescheduleOptions): Promise<RescheduleResult>
   /** Makes a waiting job due now. @throws as list() */
   runNow(job: NamedJob, options?: RunNowOptions): Promise<RescheduleResult>
+  /**
+   * Adds a job to a queue, with the defaults of a Queue; limits of what may wait do not refuse it. Code starts chains and tasks.
+   * @throws as list(), SerializationError, GROUP_KIND
+   */
+  add(queue: NamedType, options?: AddJobOptions): Promise<AddJobResult>
   /**
    * Adds a new job like this one, with another payload if it is given; the search field `replayOf` of the new one is the id of the old. Of queues,
    * and of jobs that begin a chain. @throws as list(), SerializationError
@@ -134,6 +140,11 @@ export interface AdminSchedules {
   fire(schedule: NamedSchedule): Promise<string>
   /** Returns the next instants, in the time zone of the schedule. @param count 1 … 1_000, default 5 @throws SCHEDULE_NOT_FOUND, as list() */
   preview(schedule: NamedSchedule, count?: number): Promise<PreviewedSlot[]>
+  /**
+   * Returns the next instants of a rule that need not be stored, by the clock of this process. It asks no storage.
+   * @param count 1 … 1_000, default 5 @throws INVALID_ARGUMENT, MISSING_DEPENDENCY
+   */
+  previewRule(rule: ScheduleRule, count?: number): Promise<PreviewedSlot[]>
 }
 
 /** The limits of a type, of any face: what code declares, and what operators set over it. */

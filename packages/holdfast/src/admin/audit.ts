@@ -57,6 +57,8 @@ const longest = 512
 const lastInstant = 9_999_999_999_999
 
 interface AuditLogOptions {
+  /** Entries on their way: those of a handle and of all that were made of it by as(), which end with its connection. */
+  readonly writes: Set<Promise<void>>
   readonly kv: Pick<GuardedStorage['kv'], 'set' | 'list'>
   readonly clock: Clock
   readonly by: string | undefined
@@ -65,7 +67,6 @@ interface AuditLogOptions {
 
 export class AuditLog implements AdminAudit {
   readonly #options: AuditLogOptions
-  readonly #writes = new Set<Promise<void>>()
 
   constructor(options: AuditLogOptions) {
     this.#options = options
@@ -83,7 +84,7 @@ export class AuditLog implements AdminAudit {
   }
 
   record({ what, by = this.#options.by, refused }: Parameters<AdminAudit['record']>[0]): Promise<void> {
-    const { kv, clock, whenConnected } = this.#options
+    const { kv, clock, writes, whenConnected } = this.#options
     const at = clock.now()
     const entry: AuditEntry = {
       at,
@@ -95,14 +96,9 @@ export class AuditLog implements AdminAudit {
     const write = whenConnected(() => kv.set(key, Buffer.from(JSON.stringify(entry)), { ttlMs: keptMs }))
       // The guard of the storage tells its failures.
       .catch(() => {})
-      .finally(() => this.#writes.delete(write))
-    this.#writes.add(write)
+      .finally(() => writes.delete(write))
+    writes.add(write)
     return write
-  }
-
-  /** Resolves when all entries are written, or failed. */
-  async written(): Promise<void> {
-    await Promise.all(this.#writes)
   }
 }
 

@@ -48,7 +48,7 @@ class AdminHandle implements Admin {
   readonly #options: AdminOptions
   /** The handle that this one was made of, by as(). Undefined: it has a connection of its own. */
   readonly #parent: AdminHandle | undefined
-  readonly #auditLog: AuditLog
+  readonly #auditWrites: Set<Promise<void>>
   readonly #clock
   readonly #by: string | undefined
   readonly #storage: GuardedStorage
@@ -73,17 +73,19 @@ class AdminHandle implements Admin {
     this.#storage = parent ? parent.#storage : guardStorage(storage, clock, publishEvent)
     this.#connection = parent ? parent.#connection : new Connection(this.#storage, 'admin')
     const { kv } = this.#storage
-    this.audit = this.#auditLog = new AuditLog({ kv, clock, by, whenConnected: (call) => this.#whenConnected(call) })
+    this.#auditWrites = parent ? parent.#auditWrites : new Set()
+    const whenOpen = <T>(call: () => Promise<T>): Promise<T> => this.#whenConnected(call)
+    this.audit = new AuditLog({ kv, clock, by, writes: this.#auditWrites, whenConnected: whenOpen })
     const log: typeof toLogger = (message, data) => {
       toLogger(message, data)
-      void this.#auditLog.record({ what: message, by: (data as { readonly by?: string }).by })
+      void this.audit.record({ what: message, by: (data as { readonly by?: string }).by })
     }
     this.#operations = new Operations({
       storage: this.#storage,
       clock,
       codec: valueCodec,
       publishEvent,
-      whenConnected: (call) => this.#whenConnected(call),
+      whenConnected: whenOpen,
       log: (message, data) => log(message, by === undefined ? data : { by, ...data }),
     })
     const { whenConnected, log: logWrite } = this.#operations.options
@@ -91,11 +93,7 @@ class AdminHandle implements Admin {
     this.limits = adminLimits(limits, by)
     this.jobs = adminJobs(this.#operations)
     this.bulk = adminBulk(this.#operations)
-    this.schedules = adminSchedules(
-      { storage: this.#storage, clock, publishEvent, whenConnected: (call) => this.#whenConnected(call) },
-      by,
-      log,
-    )
+    this.schedules = adminSchedules({ storage: this.#storage, clock, publishEvent, whenConnected: whenOpen }, by, log)
     this.redrive = (filter, given) => this.bulk.redrive(filter ?? {}, given)
   }
 
@@ -164,7 +162,7 @@ class AdminHandle implements Admin {
     this.#closed = true
     this.#streams.end()
     // Entries that are on their way need the connection.
-    await this.#auditLog.written()
+    await Promise.all(this.#auditWrites)
     if (!this.#parent) await this.#connection.stop().catch(() => {})
   }
 

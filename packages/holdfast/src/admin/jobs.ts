@@ -9,6 +9,7 @@ import { removeResult, type RetryResult, retryResult } from '../engine/operate/r
 import { checkText } from '../option-checks.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import type { JobRef } from '../storage/storage.ts'
+import { addJob } from './add-job.ts'
 import type { AdminJobs } from './admin.ts'
 import { adminQueryOptions, replayOptions, typeOf } from './options.ts'
 import { replay } from './replay.ts'
@@ -49,6 +50,7 @@ export function adminJobs(operations: Operations): AdminJobs {
     async runNow(job, options) {
       return operations.moveOne(refOf(job), resolveOptions('jobs.runNow', options, runNowOptions))
     },
+    add: async (target, options) => addJob(operations, target, options),
     replay: async (job, options) =>
       replay(operations, refOf(job), resolveOptions('jobs.replay', options, replayOptions)),
     tree: async (job) => (await operations.tree(refOf(job))) ?? null,

@@ -36,6 +36,15 @@ export const bulkActionOptions = bulkOptions
 export const redriveOptions = engineRedriveOptions
 
 const pauseTargetOptions = { ...target, group: filterOptions.group } as const satisfies Table
+export const addJobOptions = {
+  id: { check: text(512) },
+  payload: anything,
+  delayMs: sharedOptions.delayMs,
+  runAt: sharedOptions.runAt,
+  priority: sharedOptions.priority,
+  group: { check: text(512) },
+  maxAttempts: sharedOptions.maxAttempts,
+} as const satisfies Table
 export const replayOptions = { payload: anything } as const satisfies Table
 export const byOptions = { by: adminOptions.by } as const satisfies Table
 

@@ -1,11 +1,13 @@
 // admin.schedules: the schedules of every face. An owner of schedules is stored as a type is: the face, a dot, and a name.
 
 import { valueCodec } from '../engine/operate/payload-codec.ts'
+import { previewSlots } from '../engine/schedule/preview.ts'
 import { resolveRule, type ScheduleRule } from '../engine/schedule/schedule.ts'
 import { scheduleOwners } from '../engine/schedule/schedule-store.ts'
 import { type ScheduleInfo, Schedules, type SchedulesOptions } from '../engine/schedule/schedules.ts'
 import type { StoredSchedule } from '../engine/schedule/stored-schedule.ts'
 import { invalidArgument } from '../errors.ts'
+import { integer } from '../option-checks.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import type { Bytes } from '../storage/storage.ts'
 import { parseType, storedType } from '../storage/stored-type.ts'
@@ -20,7 +22,8 @@ export function adminSchedules(options: Options, operator: string | undefined, l
   const write = async <T>(what: string, given: NamedSchedule, run: (of: Schedules, name: string) => Promise<T>) => {
     const { owner, name } = targetOf(given)
     const answer = await run(of(owner), name)
-    log(`${what} schedule '${name}' of ${owner}`, operator === undefined ? {} : { by: operator })
+    // False: there is no such schedule, and nothing was done.
+    if (answer !== false) log(`${what} schedule '${name}' of ${owner}`, operator === undefined ? {} : { by: operator })
     return answer
   }
   return {
@@ -40,21 +43,25 @@ export function adminSchedules(options: Options, operator: string | undefined, l
     async put(given, rule: ScheduleRule) {
       const { name } = targetOf(given)
       const resolved = resolveRule(`schedule '${name}'`, rule)
-      await write('put', given, async (schedules) => {
+      await write('changed', given, async (schedules) => {
         const { job } = await schedules.get(name)
         await schedules.put({ name, ...resolved, job })
       })
     },
-    remove: async (given) => write('remove', given, (schedules, name) => schedules.remove(name)),
+    remove: async (given) => write('removed', given, (schedules, name) => schedules.remove(name)),
     async pause(given, pauseOptions) {
       const { by = operator } = resolveOptions('schedules.pause', pauseOptions, byOptions)
-      return write('pause', given, (schedules, name) => schedules.pause(name, by))
+      return write('paused', given, (schedules, name) => schedules.pause(name, by))
     },
-    resume: async (given) => write('resume', given, (schedules, name) => schedules.resume(name)),
-    fire: async (given) => write('fire', given, (schedules, name) => schedules.fire(name)),
+    resume: async (given) => write('resumed', given, (schedules, name) => schedules.resume(name)),
+    fire: async (given) => write('fired', given, (schedules, name) => schedules.fire(name)),
     async preview(given, count = 5) {
       const { owner, name } = targetOf(given)
       return of(owner).preview(name, count)
+    },
+    async previewRule(rule, count = 5) {
+      integer(1, 1_000)('count', count)
+      return previewSlots(resolveRule('rule', rule), options.clock.now(), count)
     },
   }
 }

@@ -1,4 +1,4 @@
-// A command as a declaration: parsing, --help, completion and the page docs/cli.md are made from it.
+// A command as a declaration: parsing, --help, completion and its page in docs/cli/ are made from it.
 
 import type { Admin } from '../admin/admin.ts'
 import type { Storage } from '../storage/storage.ts'

@@ -1,6 +1,7 @@
 // The commands, in the order of the help. A new one is a file in commands/ and a line here.
 
 import type { AnyCommand } from './command.ts'
+import { bench } from './commands/bench.ts'
 import { cancel } from './commands/cancel.ts'
 import { check } from './commands/check.ts'
 import { completion } from './commands/completion.ts'
@@ -53,5 +54,6 @@ export const commands: readonly AnyCommand[] = [
   check,
   migrate,
   sweep,
+  bench,
   completion,
 ]

@@ -63,16 +63,16 @@ class Entry {
 
   /** What to answer instead. Undefined: the request has the cookie. */
   refusal(request: Request): Response | undefined {
-    const { searchParams, pathname } = new URL(request.url)
+    const { searchParams } = new URL(request.url)
     if (isEqual(this.#given(request), this.#session)) {
       // A reload of the link: the address bar loses the token.
-      return searchParams.has('token') ? redirect(pathname) : undefined
+      return searchParams.has('token') ? toStart() : undefined
     }
     const token = searchParams.get('token')
     if (token !== null && request.method === 'GET' && !this.#isUsed && isEqual(token, this.token)) {
       this.#isUsed = true
       const cookie = `${this.cookie}=${this.#session}; HttpOnly; SameSite=Strict; Path=/`
-      return redirect(pathname, { 'set-cookie': cookie })
+      return toStart({ 'set-cookie': cookie })
     }
     const why = token === null ? 'Open it with the link that the command printed.' : 'The link was used before.'
     return new Response(`${why} Run holdfast dashboard again for a new one.\n`, {
@@ -87,10 +87,11 @@ class Entry {
   }
 }
 
-function redirect(to: string, headers: Readonly<Record<string, string>> = {}): Response {
+/** Never to a path of the request: one that begins with two slashes would name another server. */
+function toStart(headers: Readonly<Record<string, string>> = {}): Response {
   return new Response(null, {
     status: 303,
-    headers: { location: to, 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', ...headers },
+    headers: { location: '/', 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', ...headers },
   })
 }
 

@@ -22,8 +22,8 @@ import {
   text,
   yearMs,
 } from '../option-checks.ts'
+import { queueRetention } from '../engine/job/retention.ts'
 import type { Table } from '../resolve-options.ts'
-import { standardRetention } from '../storage/retention.ts'
 
 export { leaderOptions, redriveOptions }
 
@@ -68,7 +68,7 @@ export const queueOptions = {
 } as const satisfies Table
 
 /** How long a Queue keeps ended jobs in ms, without `resultTTL` and `retention`. */
-export const defaultRetention = Object.freeze(standardRetention(3_600_000))
+export const defaultRetention = queueRetention
 
 export const jobOptions = {
   maxAttempts: sharedOptions.maxAttempts,

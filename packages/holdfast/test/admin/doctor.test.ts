@@ -9,7 +9,7 @@ import { after, describe, test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { Client, Pool } from 'pg'
-import { type Admin, createAdmin, type Finding, MemoryStorage, Queue, type Storage } from 'holdfast'
+import { type Admin, type Clock, createAdmin, type Finding, MemoryStorage, Queue, type Storage } from 'holdfast'
 import { FileStorage } from 'holdfast/file'
 import { PostgresStorage } from 'holdfast/postgres'
 import { RedisStorage } from 'holdfast/redis'
@@ -65,7 +65,7 @@ const say = (storage: Storage, fields: Partial<WorkerInfo> = {}): Promise<unknow
 
 test('every finding of the sources has its row in docs/doctor.md, and a test here', async () => {
   const root = new URL('../../', import.meta.url)
-  const files = globSync('src/**/*.ts', { cwd: root }).filter((file) => /doctor\/|findings|diagnose/.test(file))
+  const files = globSync('src/**/*.ts', { cwd: root }).filter((file) => /doctor\/|findings|diagnose|probe/.test(file))
   const sources = await Promise.all(files.map((file) => readFile(new URL(file, root), 'utf8')))
   const lines = sources.join('\n').matchAll(/^ *(?:return \[\{ )?(?:\{ )?code: (.*)$/gm)
   const codes = [...lines].flatMap(([, rest]) =>
@@ -174,6 +174,52 @@ describe('doctor: every storage', () => {
     assert.equal(only(await admin.doctor(), 'failed_jobs').sentence, "1000 jobs of queue 'mail' have failed")
   })
 
+  test('[F33] pool_too_small: a worker of chains runs more handlers than it can have transactions', async (t) => {
+    const storage = new MemoryStorage()
+    const admin = adminOf(t, storage)
+    const chains = [{ face: 'chain', name: 'order' }]
+    await say(storage, { types: chains, concurrency: 8, transactions: 8 })
+    assert.deepEqual(await admin.doctor(), [])
+    // A queue holds no connection while its handlers run.
+    await say(storage, { concurrency: 50, transactions: 8 })
+    assert.deepEqual(await admin.doctor(), [])
+    await say(storage, { types: chains, concurrency: 50, transactions: 8 })
+    const { sentence, fix } = only(await admin.doctor(), 'pool_too_small')
+    assert.equal(
+      sentence,
+      "worker 'worker-1' runs up to 50 handlers at a time, and its pool has connections for the transactions of 8",
+    )
+    assert.match(fix, /`poolSize` of the storage to at least 52/)
+  })
+
+  test('[F33] not_swept: a record expired minutes ago, and is still stored', async (t) => {
+    const folder = await folderOf(t)
+    const drivers = {
+      memory: (clock: Clock) => new MemoryStorage({ clock }),
+      sqlite: (clock: Clock) => new SqliteStorage({ path: join(folder, 'jobs.db'), clock }),
+      file: (clock: Clock) => new FileStorage({ directory: join(folder, 'files'), clock }),
+    }
+    for (const [driver, make] of Object.entries(drivers)) {
+      const clock = fakeClock()
+      const storage = make(clock)
+      const admin = createAdmin({ storage, clock })
+      await endOne(storage, 1_000)
+      const isFound = async (): Promise<boolean> => {
+        const findings = await storage.diagnose!()
+        return codesOf(findings).includes('not_swept')
+      }
+      await admin.types()
+      await clock.advance(180_000)
+      assert.equal(await isFound(), false, driver)
+      await clock.advance(1_000)
+      assert.equal(await isFound(), true, driver)
+      await storage.sweep({ limit: 10 })
+      assert.equal(await isFound(), false, driver)
+      await admin.close()
+      await storage.disconnect()
+    }
+  })
+
   test('[F33] schedule_late: a slot has passed, and no process fired it', async (t) => {
     const clock = fakeClock()
     const storage = new MemoryStorage({ clock })
@@ -199,6 +245,16 @@ describe('doctor: every storage', () => {
     assert.deepEqual(codesOf(await admin.doctor()), [])
   })
 })
+
+/** A job that has completed, and whose record is kept for this time. */
+async function endOne(storage: Storage, ms: number): Promise<void> {
+  await storage.connect()
+  const retention = { completedMs: ms, failedMs: ms, cancelledMs: ms }
+  await storage.add([{ type: 'queue.mail', id: 'a', token: 'a', retention }])
+  const { jobs } = await storage.claim({ worker: 'w', slots: 1, types: [{ type: 'queue.mail', leaseMs: 60_000 }] })
+  const [{ type, id, worker: by, attempt }] = jobs as [(typeof jobs)[number]]
+  await storage.settle([{ type, id, worker: by, attempt, kind: 'completed' }])
+}
 
 const folderOf = async (t: TestContext): Promise<string> => {
   const folder = await mkdtemp(join(quickFolder, 'holdfast-doctor-'))
@@ -316,6 +372,34 @@ describe('doctor: postgres', () => {
     const { sentence } = only(await admin.doctor(), 'dead_rows')
     assert.equal(sentence, 'table more has 20000 dead rows and 0 live ones: statements have to pass over them')
   })
+})
+
+test('[F33] hints_lost on Postgres: without LISTEN no hint arrives, and listenUrl is named', async (t) => {
+  const { server } = await postgresPlace()
+  const schema = newSchema()
+  const deaf = new PostgresStorage({ url: server.url, schema, listen: false })
+  const { fix } = only(await adminOf(t, deaf).doctor(), 'hints_lost')
+  assert.match(fix, /`listenUrl` that leads to the server itself/)
+})
+
+test('[F33] not_swept on Postgres; a worker says how many transactions its pool has', async (t) => {
+  const { server } = await postgresPlace()
+  const schema = newSchema()
+  const storage = new PostgresStorage({ url: server.url, schema, poolSize: 7 })
+  const admin = adminOf(t, storage)
+  await endOne(storage, 3_600_000)
+  t.after(() => storage.disconnect())
+  assert.deepEqual(codesOf(await admin.doctor()), [])
+  const beside = new Client({ connectionString: server.url })
+  await beside.connect()
+  t.after(() => beside.end())
+  await beside.query(`UPDATE "${schema}".jobs SET sweep_at = sweep_at - 3800000, expires_at = expires_at - 3800000`)
+  assert.match(only(await admin.doctor(), 'not_swept').fix, /holdfast sweep/)
+  await using mail = new Queue<string>({ storage, name: 'mail' })
+  mail.execute(() => {})
+  await mail.start()
+  await until(async () => (await admin.workers()).length === 1, 'the worker is listed')
+  assert.equal((await admin.workers())[0]?.transactions, 5)
 })
 
 /** As the driver reads rows: texts, or null. */

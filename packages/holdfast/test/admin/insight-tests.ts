@@ -63,6 +63,45 @@ export function insightTests(driver: TestDriver): void {
     await assert.rejects(grace.types(), { code: 'CLOSED' })
   })
 
+  test('[F43] audit: a handle that is closed has written the entries of all that were made of it', async (t) => {
+    const { storage } = await opened(t, driver)
+    const admin = createAdmin({ storage })
+    await Promise.all(['ada', 'bob', 'eve'].map((by) => admin.as(by).pause({ face: 'queue', name: `of ${by}` })))
+    await admin.close()
+    const reader = createAdmin({ storage })
+    t.after(() => reader.close())
+    const { items } = await reader.audit.list()
+    assert.deepEqual(items.map(({ by }) => by).toSorted(), ['ada', 'bob', 'eve'])
+  })
+
+  test('[F43] add: a job of a queue, due when it is to be; an id that is taken changes nothing', async (t) => {
+    const { admin, queue } = await opened(t, driver)
+    const sums = { face: 'queue', name: 'sums' }
+    await queue.start()
+    const now = await admin.jobs.add(sums, { payload: { n: 1 } })
+    assert.equal(now.status, 'added')
+    await until(async () => (await queue.getStatus(now.id))?.state === 'completed')
+    assert.equal((await admin.jobs.get(job(now.id)))?.result, 2)
+    const later = { id: 'later', payload: { n: 2 }, delayMs: 3_600_000, priority: 5, group: 'tenant-7', maxAttempts: 4 }
+    assert.deepEqual(await admin.jobs.add(sums, later), { status: 'added', id: 'later' })
+    const found = await admin.jobs.get(job('later'))
+    assert.deepEqual([found?.state, found?.priority, found?.group, found?.maxAttempts], ['scheduled', 5, 'tenant-7', 4])
+    assert.deepEqual(await admin.jobs.add(sums, { id: 'later' }), { status: 'duplicate', id: 'later' })
+    await assert.rejects(admin.jobs.add({ face: 'chain', name: 'x' }), { code: 'INVALID_ARGUMENT' })
+    await assert.rejects(admin.jobs.add(sums, { id: '' }), { code: 'INVALID_ARGUMENT' })
+    await assert.rejects(admin.jobs.add(sums, { runAt: 1, delayMs: 1 }), { code: 'INVALID_ARGUMENT' })
+  })
+
+  test('schedules.previewRule: the next instants of a rule that is not stored', async (t) => {
+    const { admin } = await opened(t, driver)
+    const slots = await admin.schedules.previewRule({ cron: '0 12 * * *', timeZone: 'Europe/Berlin' }, 3)
+    assert.equal(slots.length, 3)
+    assert.ok(slots.every(({ at, local }) => at > Date.now() && / 12:00:00 GMT\+[12]$/.test(local)))
+    assert.equal((await admin.schedules.previewRule({ everyMs: 60_000 })).length, 5)
+    await assert.rejects(admin.schedules.previewRule({ cron: 'never' }), { code: 'INVALID_ARGUMENT' })
+    await assert.rejects(admin.schedules.previewRule({}), { code: 'INVALID_ARGUMENT' })
+  })
+
   test('[F43] history: what workers did, by minute and by hour, added up over workers', async (t) => {
     const { storage, admin, queue } = await opened(t, driver)
     const other = new Queue<{ n: number }, number>({ storage, name: 'sums', maxAttempts: 1 })

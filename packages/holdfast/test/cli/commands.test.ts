@@ -303,6 +303,24 @@ for (const driver of ['sqlite', 'redis'] as const) {
       assert.deepEqual([code, out.split('\n').map((line) => line.slice(-5))], [0, ['first', ' last', '']])
     })
 
+    test('bench: figures for people and for programs, and no job is left', async (t) => {
+      const { holdfast, storage } = await placeWith(t, driver)
+      const shown = await holdfast(['bench', '--jobs', '300', '--concurrency', '10'])
+      assert.equal(shown.code, 0, shown.errors)
+      assert.match(
+        shown.out,
+        /^added {2}300 jobs in \d+ ms, \d+ per second\nran {4}300 jobs in \d+ ms, \d+ per second, 10 at a time\n$/,
+      )
+      const figures = JSON.parse((await holdfast(['bench', '--jobs', '1', '--json'])).out)
+      assert.deepEqual(Object.keys(figures), ['jobs', 'concurrency', 'addedPerSecond', 'ranPerSecond'])
+      assert.equal((await holdfast(['bench', '--jobs', '0'])).code, 2)
+      const { types } = await storage.count({})
+      assert.deepEqual(
+        types.filter(({ type, states }) => type.includes('bench') && Object.values(states).some((count) => count > 0)),
+        [],
+      )
+    })
+
     test('migrate opens the storage once', async (t) => {
       const { holdfast } = await placeWith(t, driver)
       assert.equal((await holdfast(['migrate'])).out, `${driver} is up to date now\n`)

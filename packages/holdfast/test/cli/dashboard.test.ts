@@ -53,8 +53,18 @@ for (const driver of ['sqlite', 'redis'] as const) {
     }
     assert.equal(session.actor, 'ada')
     assert.ok(session.can.includes('remove'))
-    assert.equal(await statusWithHost(url, cookie, 'jobs.example'), 403)
+    assert.equal((await sent(url, cookie, { host: 'jobs.example' })).status, 403)
+    // A path that begins with two slashes would be another server in a redirect.
+    const astray = await sent(url, cookie, { path: '//evil.example/?token=x' })
+    assert.deepEqual(astray, { status: 303, location: '/' })
     assert.equal((await get('/api/overview', { cookie: `${cookie}x` })).status, 403)
+    // What was refused is in the audit log.
+    await until(async () => {
+      const { data: log } = (await (await get('/api/audit', { cookie })).json()) as {
+        data: { items: { what: string; by: string; refused?: true }[] }
+      }
+      return log.items.some(({ what, by, refused }) => refused && by === 'unknown' && what.startsWith('GET /'))
+    })
   })
 }
 
@@ -89,13 +99,16 @@ test('[F44] a package that is not installed is named, with the command that inst
   assert.deepEqual((await loadDashboard(folder)).permissions, ['own'])
 })
 
-/** fetch() does not let a caller set the host. */
-function statusWithHost(url: URL, cookie: string, host: string): Promise<number> {
+/** fetch() does not let a caller set the host, or a path that begins with two slashes. */
+function sent(
+  { hostname, port }: URL,
+  cookie: string,
+  { host = hostname, path = '/api/overview' },
+): Promise<{ readonly status: number; readonly location: string | undefined }> {
   return new Promise((resolve, reject) => {
-    const headers = { host: `${host}:${url.port}`, cookie }
-    request({ host: '127.0.0.1', port: url.port, path: '/api/overview', headers }, (response) => {
+    request({ host: hostname, port, path, headers: { host: `${host}:${port}`, cookie } }, (response) => {
       response.resume()
-      resolve(response.statusCode!)
+      resolve({ status: response.statusCode!, location: response.headers.location })
     })
       .on('error', reject)
       .end()

@@ -1,17 +1,32 @@
-// docs/cli.md is what the declarations say, and the first example of every command runs.
+// The pages of the command line are what the declarations say, and the first example of every command runs.
 
 import assert from 'node:assert/strict'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { renderPage } from '../../../../scripts/cli-page/render.ts'
+import { renderPages } from '../../../../scripts/cli-page/render.ts'
 import { commands } from '../../src/cli/commands.ts'
 import { until } from '../queue/driver.ts'
 import { workingConfig } from './config-folder.ts'
-import { placeWith, start } from './test-host.ts'
+import { cli, placeWith, start } from './test-host.ts'
 
-test('docs/cli.md has every command, as its declaration has it', async () => {
-  assert.equal(await readFile(new URL('../../../../docs/cli.md', import.meta.url), 'utf8'), renderPage())
+const docs = new URL('../../../../docs/', import.meta.url)
+
+test('docs/cli.md and the pages of docs/cli/ are what the declarations say, and there is no other page', async () => {
+  const pages = renderPages()
+  for (const [path, text] of pages) assert.equal(await readFile(new URL(path, docs), 'utf8'), text, path)
+  const found = (await readdir(new URL('cli/', docs))).map((name) => `cli/${name}`)
+  assert.deepEqual(
+    found.filter((path) => !pages.has(path)),
+    [],
+  )
+})
+
+test('the page of a command is its --help', async () => {
+  for (const { name } of commands) {
+    const page = await readFile(new URL(`cli/${name}.md`, docs), 'utf8')
+    assert.ok(page.includes((await cli([name, '--help'])).out.trimEnd()), name)
+  }
 })
 
 /** Words of a command line, without its program; single quotes hold one together. */

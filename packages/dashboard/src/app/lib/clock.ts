@@ -15,3 +15,6 @@ export const time = signal(now())
 setInterval(() => {
   if (!document.hidden) time.value = now()
 }, 1_000)
+
+/** The instant of a local time, as its field writes it: '2026-03-29T03:00:00'. */
+export const instantOf = (local: string): number => new Date(local).getTime()

@@ -20,7 +20,7 @@ const words: Readonly<Record<string, string>> = {
   removed: 'removed',
   not_terminal: 'not removed: it has not ended, so cancel it first',
   referenced: 'not removed: unfinished jobs wait for its chain',
-  rescheduled: 'due now',
+  rescheduled: 'moved to its new time',
   not_waiting: 'not moved: it runs or has ended',
 }
 
@@ -44,7 +44,7 @@ export async function runAction<T>(of: string, body: object, say: (answer: T) =>
   }
 }
 
-export type JobWrite = 'retry' | 'cancel' | 'remove' | 'run-now'
+export type JobWrite = 'retry' | 'cancel' | 'remove' | 'run-now' | 'reschedule'
 
 export const changeJobs = (write: JobWrite, jobs: readonly NamedJob[], options: object = {}): Promise<boolean> =>
   runAction<ActionResult>(

@@ -32,6 +32,9 @@ const clockTime = new Intl.DateTimeFormat('sv-SE', { timeStyle: 'medium' })
 export const instant = (at: number): string => stamp.format(at)
 export const timeOfDay = (at: number): string => clockTime.format(at)
 
+/** An instant as a field for local times takes it: '2026-03-29T03:00:00'. */
+export const localText = (at: number): string => stamp.format(at).replace(' ', 'T')
+
 const plain = new Intl.NumberFormat('en')
 const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
 

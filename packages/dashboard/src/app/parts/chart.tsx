@@ -16,13 +16,15 @@ interface ChartProps {
   readonly series: readonly Series[]
   /** Begin of each point, epoch ms. */
   readonly times: readonly number[]
+  /** Drawn as lines over the whole height. Those of a point are told with its figures. */
+  readonly marks?: readonly { readonly at: number; readonly text: string }[]
   readonly timeText: (at: number) => string
   readonly valueText: (value: number) => string
 }
 
 const [width, height] = [600, 120]
 
-export function Chart({ title, kind, series, times, timeText, valueText }: ChartProps) {
+export function Chart({ title, kind, series, times, marks = [], timeText, valueText }: ChartProps) {
   const [hovered, setHovered] = useState<number>()
   const count = times.length
   const totals = times.map((_, index) => heightAt(series, kind, index))
@@ -34,6 +36,7 @@ export function Chart({ title, kind, series, times, timeText, valueText }: Chart
     const box = (event.currentTarget as Element).getBoundingClientRect()
     setHovered(Math.min(count - 1, Math.max(0, Math.floor(((event.clientX - box.left) / box.width) * count))))
   }
+  const markOf = (index: number): string | undefined => marks.find(({ at }) => at === times[index])?.text
   const valueOf = ({ values }: Series): number | undefined =>
     hovered === undefined ? overall(values, kind) : values[hovered]
   return (
@@ -49,6 +52,7 @@ export function Chart({ title, kind, series, times, timeText, valueText }: Chart
               <span class={`swatch ${one.tone}`} /> {one.name} {textOf(valueOf(one))}
             </span>
           ))}
+          {hovered !== undefined && markOf(hovered) !== undefined && <span>{markOf(hovered)}</span>}
         </span>
       </figcaption>
       <div class="chart-area" onPointerMove={hover} onPointerLeave={() => setHovered(undefined)}>
@@ -58,6 +62,11 @@ export function Chart({ title, kind, series, times, timeText, valueText }: Chart
         <svg viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
           <path class="chart-grid" d={`M0 1H${width}M0 ${height / 2}H${width}M0 ${height - 0.5}H${width}`} />
           {hovered !== undefined && <rect class="chart-hover" x={hovered * step} y="0" width={step} height={height} />}
+          {times.map((at, index) =>
+            markOf(index) === undefined ? null : (
+              <path key={at} class="chart-mark" d={`M${(index + 0.5) * step} 0V${height}`} />
+            ),
+          )}
           {kind === 'bars'
             ? times.map((at, index) => (
                 <StackedBar key={at} series={series} index={index} x={index * step} step={step} y={y} />
@@ -71,31 +80,35 @@ export function Chart({ title, kind, series, times, timeText, valueText }: Chart
           <span>now</span>
         </span>
       </div>
-      <table class="hidden-text">
-        <caption>{title}</caption>
-        <thead>
-          <tr>
-            <th scope="col">Time</th>
-            {series.map(({ name }) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {times.map((at, index) =>
-            totals[index] === 0 ? null : (
-              <tr key={at}>
-                <th scope="row">{timeText(at)}</th>
-                {series.map(({ name, values }) => (
-                  <td key={name}>{textOf(values[index])}</td>
-                ))}
-              </tr>
-            ),
-          )}
-        </tbody>
-      </table>
+      {/* Inside a box: a table is as wide as its text, whatever its own width says. */}
+      <div class="hidden-text">
+        <table>
+          <caption>{title}</caption>
+          <thead>
+            <tr>
+              <th scope="col">Time</th>
+              {series.map(({ name }) => (
+                <th key={name} scope="col">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {times.map((at, index) =>
+              totals[index] === 0 ? null : (
+                <tr key={at}>
+                  <th scope="row">{timeText(at)}</th>
+                  {series.map(({ name, values }) => (
+                    <td key={name}>{textOf(values[index])}</td>
+                  ))}
+                  {markOf(index) !== undefined && <td>{markOf(index)}</td>}
+                </tr>
+              ),
+            )}
+          </tbody>
+        </table>
+      </div>
     </figure>
   )
 }

@@ -4,6 +4,9 @@ const paths = {
   overview: 'M2 9h4V2H2zM10 14h4V7h-4zM2 14h4v-2H2zM10 4h4V2h-4z',
   jobs: 'M2 4h12M2 8h12M2 12h8',
   schedules: 'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11zM8 5v3l2 1.5',
+  types: 'M2.5 2.5h4.5v4.5H2.5zM9 2.5h4.5v4.5H9zM2.5 9h4.5v4.5H2.5zM9 9h4.5v4.5H9z',
+  peers:
+    'M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11zM2.5 8h11M8 2.5c2 1.6 2.6 3.4 2.6 5.5S10 11.9 8 13.5M8 2.5C6 4.1 5.4 5.9 5.4 8S6 11.9 8 13.5',
   workers: 'M3 3h10v4H3zM3 9h10v4H3zM5.5 5h.01M5.5 11h.01',
   findings: 'M8 2.5L14.5 13h-13zM8 6.5v3M8 11.5h.01',
   audit: 'M4 2h8v12H4zM6.5 5h3M6.5 8h3M6.5 11h2',

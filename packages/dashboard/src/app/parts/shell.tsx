@@ -4,8 +4,8 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Summary } from '../../shared/api.ts'
 import { time } from '../lib/clock.ts'
-import { duration, shortNumber } from '../lib/words.ts'
-import { connection, type Live, useLive } from '../state/live.ts'
+import { duration, number, shortNumber } from '../lib/words.ts'
+import { connection, type Live, pageCostMs, useLive } from '../state/live.ts'
 import { useKeys } from '../state/keys.ts'
 import { hrefOf, navigate, path, to } from '../state/location.ts'
 import { session } from '../state/session.ts'
@@ -24,18 +24,21 @@ interface Entry {
 const entries: readonly Entry[] = [
   { name: 'overview', title: 'Overview', path: '/', key: 'o' },
   { name: 'jobs', title: 'Jobs', path: '/jobs', key: 'j' },
+  { name: 'types', title: 'Types', path: '/types', key: 't' },
   { name: 'schedules', title: 'Schedules', path: '/schedules', key: 's' },
   { name: 'workers', title: 'Workers', path: '/workers', key: 'w' },
   { name: 'limits', title: 'Limits', path: '/limits', key: 'l' },
   { name: 'findings', title: 'Findings', path: '/findings', key: 'f' },
   { name: 'audit', title: 'Audit', path: '/audit', key: 'a' },
 ]
+const peersEntry: Entry = { name: 'peers', title: 'Peers', path: '/peers', key: 'p' }
 
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   const summary = useLive<Summary>('summary')
   const [isHelpOpen, setHelpOpen] = useState(false)
+  const shown = session.value?.hasPeers ? [...entries, peersEntry] : entries
   useKeys({
-    ...Object.fromEntries(entries.map((entry) => [`g ${entry.key}`, () => navigate(entry.path)])),
+    ...Object.fromEntries(shown.map((entry) => [`g ${entry.key}`, () => navigate(entry.path)])),
     '?': () => setHelpOpen(true),
     '/': () =>
       path.peek() === '/jobs' ? document.querySelector<HTMLElement>('#filter')?.focus() : navigate('/jobs?focus=1'),
@@ -55,7 +58,7 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
           </span>
           <span class="brand-name">Holdfast</span>
         </a>
-        {entries.map((entry) => (
+        {shown.map((entry) => (
           <NavEntry key={entry.path} entry={entry} summary={summary} />
         ))}
         <div class="nav-foot">
@@ -122,8 +125,8 @@ function Footer({ live: { answer } }: { readonly live: Live<Summary> }) {
       <span>{connections[connection.value]}</span>
       {answer && (
         <span>
-          counts read {age < 1_000 ? 'just now' : `${duration(Math.floor(age / 1_000) * 1_000)} ago`}, in{' '}
-          {answer.costMs} ms for all viewers
+          counts read {age < 1_000 ? 'just now' : `${duration(Math.floor(age / 1_000) * 1_000)} ago`}; the reads of this
+          page took {number(pageCostMs.value)} ms, for all viewers
         </span>
       )}
     </footer>

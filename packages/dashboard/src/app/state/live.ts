@@ -22,6 +22,15 @@ interface Watched {
 /** `down`: data get old. `polling`: no stream comes through. */
 export const connection = signal<'open' | 'polling' | 'down' | 'hidden'>('open')
 
+/** What the reads behind the views of this page took the server, in ms. Viewers share them. */
+export const pageCostMs = signal(0)
+
+function sumCosts(): void {
+  let sum = 0
+  for (const { state, users } of watched.values()) if (users > 0) sum += state.peek().answer?.costMs ?? 0
+  pageCostMs.value = Math.round(sum * 10) / 10
+}
+
 const watched = new Map<string, Watched>()
 const retryMs = 5_000
 let source: EventSource | undefined
@@ -61,6 +70,7 @@ async function fetchOnce(of: string): Promise<boolean> {
   const { state } = entryOf(of)
   try {
     state.value = { answer: await get(of) }
+    sumCosts()
     return true
   } catch (error) {
     const { code, message } = error as ApiError
@@ -111,6 +121,7 @@ function receive(kind: string, text: string): void {
   if (kind === 'problem') state.value = { ...state.peek(), problem: data as Failure }
   else if (kind === 'answer') state.value = { answer: { at, costMs, data } }
   else if (state.peek().answer) state.value = { answer: { at, costMs, data: state.peek().answer!.data } }
+  sumCosts()
 }
 
 /** Without a stream: asks once, and tries the stream again later. */

@@ -41,6 +41,7 @@ const isInvalidArgument = (thrown: unknown): thrown is TypeError =>
 
 function statusOf(code: string): number | undefined {
   if (code === 'SCHEDULE_NOT_FOUND') return 404
+  if (code === 'GROUP_KIND' || code === 'TOO_LARGE' || code === 'SERIALIZATION_ERROR') return 400
   if (code === 'FEATURE_UNSUPPORTED' || code === 'MISSING_DEPENDENCY') return 422
   if (code === 'STORAGE_ERROR' || code === 'STORAGE_CLOSED' || code === 'CLOSED') return 503
   return undefined

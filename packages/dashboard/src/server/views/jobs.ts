@@ -1,8 +1,8 @@
 // One page of the list of jobs.
 
-import type { JobDetails, JobItem } from 'holdfast'
+import type { Admin, AdminJobQuery, JobDetails, JobItem } from 'holdfast'
 import { type Answer, type JobRow, type JobsPage, largestPage, type SortOrder } from '../../shared/api.ts'
-import type { Filter } from '../../shared/filter.ts'
+import { type Filter, hasPattern } from '../../shared/filter.ts'
 import { invalid } from '../http/errors.ts'
 import { answerOf, type Call, type Context } from '../route.ts'
 import { type Counts, readCounts } from './counts.ts'
@@ -15,6 +15,8 @@ const mostLookups = 100
 /** Up to so many jobs the newest come first. A storage may have to look at all of them, so larger ones are shown in its own order. */
 const mostSorted = 50_000
 const longestLine = 240
+/** Jobs of a page, and pages, that one look for an error reads. A page of the answer stays below the largest one. */
+const [errorPage, mostErrorPages] = [100, 20]
 /** Names that say nothing: a column is short. */
 const plainNames = ['Error', 'UnrecoverableError']
 
@@ -43,8 +45,28 @@ async function listPage(
 ): Promise<Items> {
   const order = { new: 'desc', old: 'asc', storage: undefined } as const
   const query = { ...adminFilter(filter, counts, clock), limit, cursor, error: true, order: order[sort] }
+  if (filter.error !== undefined) return listByError(handles.reader, filter.error, query)
   const page = await handles.reader.jobs.list(query)
   return { ...page, items: page.items.map(rowOf) }
+}
+
+/** Errors have no index: some pages are looked through, and the cursor goes on from there. */
+async function listByError(
+  reader: Admin,
+  pattern: string,
+  { states = ['failed', 'failing'], limit, ...query }: AdminJobQuery & { readonly limit: number },
+): Promise<Items> {
+  const items: JobRow[] = []
+  let cursor = query.cursor
+  for (let pages = 0; pages < mostErrorPages; pages++) {
+    const page = await reader.jobs.list({ ...query, states, cursor, limit: Math.min(limit, errorPage) })
+    const isFound = ({ error }: JobItem): boolean =>
+      error !== undefined && hasPattern(`${error.name ?? ''}: ${error.message}`, pattern)
+    items.push(...page.items.filter(isFound).map(rowOf))
+    cursor = page.nextCursor
+    if (cursor === undefined || items.length * 2 >= limit) break
+  }
+  return { items, ...(cursor !== undefined && { nextCursor: cursor }) }
 }
 
 /** An id is unique within a type, so each type that fits is asked. */

@@ -16,9 +16,11 @@ export async function limits(context: Context): Promise<Answer<LimitsPage>> {
     const { reader } = context.handles
     const groups = await liveGroups(reader)
     const types = await Promise.all(
-      rows.slice(0, mostTypes).map(async ({ face, name }): Promise<LimitsRow> => {
-        const known = [...(groups.get(keyOf({ face, name })) ?? [])].slice(0, mostGroups)
-        return { face, name, ...(await reader.limits.get({ face, name }, { groups: known })) }
+      rows.slice(0, mostTypes).map(async ({ face, name, pausedGroups }): Promise<LimitsRow> => {
+        const paused = pausedGroups.map(({ group }) => group)
+        const known = new Set([...paused, ...(groups.get(keyOf({ face, name })) ?? [])])
+        const found = await reader.limits.get({ face, name }, { groups: [...known].slice(0, mostGroups) })
+        return { face, name, pausedGroups: paused, ...found }
       }),
     )
     return { types: types.toSorted(limitedFirst), cut: Math.max(0, rows.length - mostTypes) }

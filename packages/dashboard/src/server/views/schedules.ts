@@ -1,8 +1,15 @@
 // The schedules of every face, with their next runs.
 
 import type { AdminScheduleInfo } from 'holdfast'
-import { type Answer, largestPage, type ScheduleRow, type SchedulesPage } from '../../shared/api.ts'
-import { answerOf, type Context } from '../route.ts'
+import {
+  type Answer,
+  largestPage,
+  type SchedulePreview,
+  type ScheduleRow,
+  type SchedulesPage,
+} from '../../shared/api.ts'
+import { invalid } from '../http/errors.ts'
+import { answerOf, type Call, type Context } from '../route.ts'
 
 const [schedulesMs, shownSlots] = [5_000, 5]
 
@@ -16,10 +23,20 @@ export async function schedules({ reads, handles }: Context): Promise<Answer<Sch
 
   async function rowOf(schedule: AdminScheduleInfo): Promise<ScheduleRow> {
     const { payload: _, ...info } = schedule
+    const { cron, everyMs, timeZone } = info
+    const rule = cron === undefined ? { everyMs } : { cron, timeZone }
     // Without the package croner, this process cannot compute slots of a cron expression.
-    const next = await handles.reader.schedules.preview(info, shownSlots).catch(() => [])
+    const next = await handles.reader.schedules.previewRule(rule, shownSlots).catch(() => [])
     return { ...info, next }
   }
+}
+
+/** The next runs of a rule that is being written. It asks no storage. */
+export async function schedulePreview({ handles, clock }: Context, { query }: Call): Promise<Answer<SchedulePreview>> {
+  const [cron, everyMs, timeZone] = ['cron', 'everyMs', 'timeZone'].map((key) => query.get(key) ?? undefined)
+  if (everyMs !== undefined && !/^\d{1,15}$/.test(everyMs)) throw invalid('everyMs: expected a number of ms.')
+  const rule = { cron, timeZone, ...(everyMs !== undefined && { everyMs: Number(everyMs) }) }
+  return { at: clock.now(), costMs: 0, data: { next: await handles.reader.schedules.previewRule(rule, shownSlots) } }
 }
 
 const byNextRun = (a: AdminScheduleInfo, b: AdminScheduleInfo): number =>

@@ -17,6 +17,25 @@ export const optionalText = (body: Body, key: string): string | undefined =>
   body[key] === undefined ? undefined : text(body, key)
 
 /** @throws RequestError 400 */
+export function number(body: Body, key: string): number {
+  const value = body[key]
+  if (typeof value !== 'number') throw invalid(`${key}: expected a number.`)
+  return value
+}
+
+export const optionalNumber = (body: Body, key: string): number | undefined =>
+  body[key] === undefined ? undefined : number(body, key)
+
+/** A value as JSON in a text. @throws RequestError 400 */
+export function jsonOf(body: Body, key: string): unknown {
+  try {
+    return JSON.parse(text(body, key))
+  } catch (error) {
+    throw error instanceof SyntaxError ? invalid(`${key}: it is not JSON: ${error.message}.`) : error
+  }
+}
+
+/** @throws RequestError 400 */
 export function flag(body: Body, key: string): boolean {
   const value = body[key] ?? false
   if (typeof value !== 'boolean') throw invalid(`${key}: expected true or false.`)

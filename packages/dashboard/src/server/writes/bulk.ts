@@ -78,6 +78,9 @@ function actionOf(word: string | null): JobAction {
 function bulkFilter(q: string): Filter {
   const filter = filterOf(q)
   if (filter.ids.length > 0) throw invalid('An action on all that match takes no id. Select the jobs instead.')
+  if (filter.error !== undefined) {
+    throw invalid('An action on all that match takes no error. Select the jobs, page by page, instead.')
+  }
   return filter
 }
 

@@ -3,7 +3,7 @@
 import type { Admin, NamedJob } from 'holdfast'
 import type { ActionResult } from '../../shared/api.ts'
 import type { Call, Context } from '../route.ts'
-import { flag, jobList, optionalText } from './body.ts'
+import { flag, jobList, number, optionalText } from './body.ts'
 
 type Change = (admin: Admin, job: NamedJob, body: Call['body']) => Promise<{ readonly status: string }>
 
@@ -31,6 +31,10 @@ function writeJobs(what: string, done: readonly string[], change: Change) {
 
 export const retryJobs = writeJobs('retried', ['retried'], (admin, job) => admin.jobs.retry(job))
 export const runJobsNow = writeJobs('moved', ['rescheduled'], (admin, job) => admin.jobs.runNow(job))
+/** `runAt`: epoch ms. One in the past is due at once. */
+export const rescheduleJobs = writeJobs('moved', ['rescheduled'], (admin, job, body) =>
+  admin.jobs.reschedule(job, { runAt: number(body, 'runAt') }),
+)
 export const removeJobs = writeJobs('removed', ['removed'], (admin, job) => admin.jobs.remove(job))
 export const cancelJobs = writeJobs('cancelled', ['cancelled', 'cancelling'], (admin, job, body) =>
   admin.jobs.cancel(job, { abort: flag(body, 'abort'), reason: optionalText(body, 'reason') }),

@@ -1,4 +1,5 @@
-// Whether hints arrive: one is sent, and waited for. Without them everything still runs, as late as the fallback poll.
+// Whether hints arrive: one is sent, and waited for. Without them everything still runs, as late as the fallback poll. A driver that gives
+// hints to listeners of its own process directly has a probe of its own.
 
 import type { Clock } from '../../clock.ts'
 import type { Finding } from '../../storage/storage.ts'
@@ -9,7 +10,7 @@ const probeType = 'holdfast.doctor'
 const longestMs = 2_000
 
 export async function hintFindings(
-  storage: Pick<GuardedStorage, 'driver' | 'listen' | 'pause'>,
+  storage: Pick<GuardedStorage, 'listen' | 'pause'>,
   clock: Clock,
 ): Promise<Finding[]> {
   const heard = Promise.withResolvers<boolean>()
@@ -24,16 +25,12 @@ export async function hintFindings(
     timer.cancel()
     await unlisten()
   }
-  const pooler =
-    storage.driver === 'postgres'
-      ? 'A pooler in transaction mode may drop LISTEN: give the storage a `listenUrl` that leads to the server itself.'
-      : 'Check what stands between this process and the server: a proxy, or rights that forbid to subscribe.'
   return [
     {
       code: 'hints_lost',
       severity: 'warning',
       sentence: `a hint was sent, and did not arrive within ${longestMs} ms: jobs start when workers poll, and not at once`,
-      fix: pooler,
+      fix: 'Check what stands between this process and the server: a proxy, or rights that forbid to subscribe.',
     },
   ]
 }

@@ -7,7 +7,7 @@ import type { WorkerInfo } from '../work/presence.ts'
 const leasePerStall = 3
 
 export function workerFindings(workers: readonly WorkerInfo[]): Finding[] {
-  return [...sharedIds(workers), ...workers.flatMap(shortLease)]
+  return [...sharedIds(workers), ...workers.flatMap(shortLease), ...workers.flatMap(smallPool)]
 }
 
 function sharedIds(workers: readonly WorkerInfo[]): Finding[] {
@@ -35,6 +35,19 @@ function shortLease({ label, leaseMs, loopDelayMs }: WorkerInfo): Finding[] {
       severity: 'error',
       sentence: `the event loop of worker '${label}' was blocked for ${loopDelayMs} ms, and its lease is ${leaseMs} ms`,
       fix: `Move CPU-bound work out of the process, or raise \`leaseMs\` to at least ${leasePerStall * loopDelayMs}: else jobs run twice.`,
+    },
+  ]
+}
+
+/** Only jobs of chains have such transactions: those of other faces hold no connection while a handler runs. */
+function smallPool({ label, types, concurrency, transactions = Infinity }: WorkerInfo): Finding[] {
+  if (concurrency <= transactions || !types.some(({ face }) => face === 'chain')) return []
+  return [
+    {
+      code: 'pool_too_small',
+      severity: 'warning',
+      sentence: `worker '${label}' runs up to ${concurrency} handlers at a time, and its pool has connections for the transactions of ${transactions}`,
+      fix: `Raise \`poolSize\` of the storage to at least ${concurrency + 2}, or lower \`concurrency\`: handlers wait for a connection.`,
     },
   ]
 }

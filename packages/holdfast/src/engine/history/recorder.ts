@@ -18,7 +18,7 @@ import {
 
 /** Shortest time between two writes, in ms. */
 const everyMs = 10_000
-/** Other workers write the same entries. After so many lost races the figures wait for the next write. */
+/** Other workers write the same entries. After so many lost races, the figures of a span wait for the next write. */
 const mostTries = 5
 
 export interface HistoryRecorderOptions {
@@ -29,6 +29,8 @@ export interface HistoryRecorderOptions {
 export class HistoryRecorder {
   readonly #options: HistoryRecorderOptions
   #pending: Rollup = new Map()
+  /** What lost its races, by span: it is written with what comes next. */
+  readonly #owed: Record<SpanName, Rollup> = { minute: new Map(), hour: new Map() }
   #timer: Timer | undefined
   #writing: Promise<void> = Promise.resolve()
 
@@ -82,11 +84,15 @@ export class HistoryRecorder {
     const { kv } = this.#options
     const key = spanKey(span, now)
     const ttlMs = spans[span].keptMs
+    const own = this.#owed[span]
+    this.#owed[span] = new Map()
+    merge(own, counted)
     for (let tries = 0; tries < mostTries; tries++) {
       const before = await kv.get(key)
       const sum: Rollup = (before && decodeRollup(before)) ?? new Map()
-      merge(sum, counted)
+      merge(sum, own)
       if (await kv.cas(key, before, encodeRollup(sum), { ttlMs })) return
     }
+    this.#owed[span] = own
   }
 }

@@ -1,7 +1,11 @@
 // How long the record of a job is kept after its end, and how many records of a type are kept.
 
 import { yearMs } from '../../option-checks.ts'
+import { standardRetention } from '../../storage/retention.ts'
 import type { KeepCount, Retention } from '../../storage/storage.ts'
+
+/** How long a Queue keeps ended jobs, unless it is told. */
+export const queueRetention = Object.freeze(standardRetention(3_600_000))
 
 /** How long records are kept, by end state. A state that is not named keeps its default. */
 export interface RetentionOptions {

@@ -26,6 +26,8 @@ export interface WorkerInfo {
   readonly slotsUsed: number
   /** Its shortest lease, in ms. */
   readonly leaseMs?: number
+  /** Handlers that may have a transaction of the storage open at a time, where a pool of connections bounds them. */
+  readonly transactions?: number
   /** How late its timer fired at that moment, in ms. A large one means a blocked event loop. */
   readonly loopDelayMs: number
   readonly startedAt: number
@@ -44,6 +46,7 @@ export interface PresenceOptions {
   readonly label: string
   readonly types: readonly { readonly type: string; readonly leaseMs: number }[]
   readonly concurrency: number
+  readonly transactions?: number | undefined
   /** Time between two writes, in ms. False: nothing is written. */
   readonly presenceMs: number | false
   readonly running: { readonly size: number }
@@ -91,7 +94,7 @@ export class Presence {
   }
 
   #bytes(loopDelayMs: number): Uint8Array {
-    const { id, label, types, concurrency, running, clock } = this.#options
+    const { id, label, types, concurrency, transactions, running, clock } = this.#options
     const info: WorkerInfo = {
       id,
       label,
@@ -101,6 +104,7 @@ export class Presence {
       types: types.map(({ type }) => parseType(type)),
       concurrency,
       slotsUsed: running.size,
+      ...(transactions !== undefined && { transactions }),
       leaseMs: Math.min(...types.map(({ leaseMs }) => leaseMs)),
       loopDelayMs,
       startedAt: this.#startedAt!,

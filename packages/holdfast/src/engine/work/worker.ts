@@ -157,6 +157,7 @@ export class Worker {
       label,
       types,
       concurrency,
+      transactions: pooledTransactions(storage),
       presenceMs,
       running,
       publishEvent,
@@ -246,3 +247,7 @@ function prefetchMsOf(
 ): number {
   return prefetchMs === false || slotPauseMs > 0 || concurrency >= prefetchBelow ? 0 : prefetchMs
 }
+
+/** Undefined without a pool: then transactions take turns anyway, or there are none. */
+const pooledTransactions = ({ settings }: Pick<GuardedStorage, 'settings'>): number | undefined =>
+  settings.exclusiveTransactions ? undefined : settings.openTransactions

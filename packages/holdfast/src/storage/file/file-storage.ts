@@ -10,7 +10,7 @@ import { ListenerRegistry } from '../listener-registry.ts'
 import { count } from '../memory/count.ts'
 import { list } from '../memory/list.ts'
 import { nextDueAt } from '../memory/next-due-at.ts'
-import { sweep } from '../memory/sweep.ts'
+import { hasExpiredFor, sweep } from '../memory/sweep.ts'
 import { fileOptions } from '../options.ts'
 import { RefCounted } from '../ref-counted.ts'
 import { add } from '../rules/add.ts'
@@ -23,6 +23,7 @@ import { remove } from '../rules/remove.ts'
 import { revive } from '../rules/revive.ts'
 import { settle } from '../rules/settle.ts'
 import type * as Contract from '../storage.ts'
+import { sweepFindings, unsweptMs } from '../sweep-findings.ts'
 import type { CallOptions, Turn } from './journal.ts'
 import { FileKv } from './kv.ts'
 import { type Disk, nodeDisk } from './log/disk.ts'
@@ -197,7 +198,12 @@ export class FileStorage implements Contract.Storage<never> {
 
   async diagnose(): Promise<Contract.Finding[]> {
     this.#session.use()
-    return [...(await diskFindings(this.#directory)), ...syncFindings(this.features.durable)]
+    const isOverdue = await this.#call(({ move }) => hasExpiredFor(move, unsweptMs), reads)
+    return [
+      ...(await diskFindings(this.#directory)),
+      ...syncFindings(this.features.durable),
+      ...sweepFindings(isOverdue),
+    ]
   }
 
   async nextDueAt(types: readonly Contract.ClaimType[]): Promise<Contract.NextDue | undefined> {

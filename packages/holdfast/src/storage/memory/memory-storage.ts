@@ -6,6 +6,7 @@ import { resolveOptions } from '../../resolve-options.ts'
 import { memoryOptions } from '../options.ts'
 import { checkClaim, checkCountQuery, checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
 import type * as Contract from '../storage.ts'
+import { sweepFindings, unsweptMs } from '../sweep-findings.ts'
 import { add } from '../rules/add.ts'
 import { cancel } from '../rules/cancel.ts'
 import { claim } from '../rules/claim.ts'
@@ -22,7 +23,7 @@ import { recover } from '../rules/recover.ts'
 import { remove } from '../rules/remove.ts'
 import { revive } from '../rules/revive.ts'
 import { settle } from '../rules/settle.ts'
-import { sweep } from './sweep.ts'
+import { hasExpiredFor, sweep } from './sweep.ts'
 
 export interface MemoryStorageOptions {
   /** Longest time that one call may take, in ms. @default 5_000 */
@@ -128,6 +129,10 @@ export class MemoryStorage implements Contract.Storage<never> {
 
   async sweep(request: Contract.SweepRequest): Promise<Contract.Swept> {
     return this.#move((move) => sweep(move, this.kv.data, request))
+  }
+
+  async diagnose(): Promise<Contract.Finding[]> {
+    return sweepFindings(this.#move((move) => hasExpiredFor(move, unsweptMs)))
   }
 
   async get(

@@ -82,3 +82,9 @@ function deleteBeyond(move: MemoryMove, keep: KeepCount, limit: number): number 
   }
   return deleted
 }
+
+/** Whether a sweep is late by this time. */
+export function hasExpiredFor({ data, now }: MemoryMove, ms: number): boolean {
+  const first = data.ended.peek()
+  return first !== undefined && first.expiresAt! <= now - ms
+}

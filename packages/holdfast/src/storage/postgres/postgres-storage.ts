@@ -31,6 +31,7 @@ import { claim } from './verbs/claim.ts'
 import { clear } from './verbs/clear.ts'
 import { count } from './verbs/count.ts'
 import { diagnose } from './verbs/diagnose.ts'
+import { hintFindings } from './verbs/hint-probe.ts'
 import { extend } from './verbs/extend.ts'
 import { get } from './verbs/get.ts'
 import { makeKvStatements, PostgresKv } from './verbs/kv.ts'
@@ -220,7 +221,8 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async diagnose(): Promise<Contract.Finding[]> {
-    return diagnose(this.#open)
+    const open = this.#open
+    return [...(await diagnose(open)), ...(await hintFindings(open.database))]
   }
 
   // ── hints, transactions ────────────────────────────────────────────────────────────────────────────────────────────

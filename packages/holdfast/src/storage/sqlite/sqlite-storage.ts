@@ -26,6 +26,7 @@ import { remove } from '../rules/remove.ts'
 import { revive } from '../rules/revive.ts'
 import { settle } from '../rules/settle.ts'
 import type * as Contract from '../storage.ts'
+import { sweepFindings, unsweptMs } from '../sweep-findings.ts'
 import { Connection } from './connection/connection.ts'
 import type { Durability } from './connection/database.ts'
 import { openError } from './connection/errors.ts'
@@ -37,7 +38,7 @@ import { type KvTable, SqliteKv } from './verbs/kv.ts'
 import { list } from './verbs/list.ts'
 import { nextDueAt } from './verbs/next-due-at.ts'
 import { pause } from './verbs/pause.ts'
-import { sweep } from './verbs/sweep.ts'
+import { hasExpiredFor, sweep } from './verbs/sweep.ts'
 
 export interface SqliteStorageOptions {
   /** Path of the database file, on a local disk, or ':memory:'. A missing file is created. */
@@ -217,8 +218,9 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
 
   async diagnose(): Promise<Contract.Finding[]> {
     this.#connection.use()
-    if (this.#path === undefined) return []
-    return [...(await diskFindings(dirname(this.#path))), ...syncFindings(this.features.durable)]
+    const overdue = sweepFindings(await this.#read((move) => hasExpiredFor(move, unsweptMs)))
+    if (this.#path === undefined) return overdue
+    return [...(await diskFindings(dirname(this.#path))), ...syncFindings(this.features.durable), ...overdue]
   }
 
   async nextDueAt(types: readonly Contract.ClaimType[]): Promise<Contract.NextDue | undefined> {

@@ -9,6 +9,7 @@ import { iconPath } from '../../parts/icon.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { useLive } from '../../state/live.ts'
 import { to } from '../../state/location.ts'
+import { ChainButtons } from './chain-buttons.tsx'
 
 const [width, height, gapX, gapY, margin] = [196, 48, 56, 16, 8]
 const zooms = [0.5, 0.75, 1, 1.25]
@@ -53,6 +54,7 @@ function ChainGraph({ tree, shown }: GraphProps) {
             Hide {completed} completed
           </label>
         )}
+        <ChainButtons jobs={tree.jobs} />
         <span class="button-row">
           <button
             type="button"

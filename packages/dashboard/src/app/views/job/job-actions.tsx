@@ -8,6 +8,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { useKeys } from '../../state/keys.ts'
 import { may } from '../../state/session.ts'
 import { ReplayDialog } from './replay-dialog.tsx'
+import { RescheduleDialog } from './reschedule-dialog.tsx'
 
 /** Jobs of tasks carry their own id, and jobs inside a chain follow others. */
 const canReplay = ({ face, chain }: JobPageData): boolean => (face === 'queue' || face === 'chain') && !chain
@@ -15,6 +16,7 @@ const canReplay = ({ face, chain }: JobPageData): boolean => (face === 'queue' |
 export function JobActions({ job }: { readonly job: JobPageData }) {
   const [isAsking, setAsking] = useState(false)
   const [isReplaying, setReplaying] = useState(false)
+  const [isMoving, setMoving] = useState(false)
   const mayReplay = may('edit') && canReplay(job)
   useKeys({ e: () => mayReplay && setReplaying(true) })
   const { state, cancelling } = job
@@ -31,6 +33,12 @@ export function JobActions({ job }: { readonly job: JobPageData }) {
           Run now
         </button>
       )}
+      {may('revive') && (isWaiting || state === 'queued') && (
+        <button type="button" onClick={() => setMoving(true)}>
+          Reschedule…
+        </button>
+      )}
+      {isMoving && <RescheduleDialog job={job} onClose={() => setMoving(false)} />}
       {may('cancel') && statesOfAction.cancel.includes(state) && (
         <button type="button" onClick={() => void changeJobs('cancel', [job])}>
           Cancel

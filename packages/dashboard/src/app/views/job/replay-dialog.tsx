@@ -6,6 +6,7 @@ import type { JobPageData } from '../../../shared/api.ts'
 import { lineDiff } from '../../../shared/line-diff.ts'
 import { jobPath } from '../../lib/links.ts'
 import { Dialog } from '../../parts/dialog.tsx'
+import { JsonField, jsonProblem } from '../../parts/json-field.tsx'
 import { post } from '../../state/api.ts'
 import { refresh } from '../../state/live.ts'
 import { navigate } from '../../state/location.ts'
@@ -16,21 +17,9 @@ function obstacle({ parts }: JobPageData): string | undefined {
   const payload = parts?.payload
   if (!payload) return 'You may not see the payload, so it is used as it is.'
   if (payload.cutFrom !== undefined) return 'The payload is too large to be edited here, so it is used as it is.'
-  if (payload.note !== undefined || !isJson(payload.text)) return 'The payload is no JSON, so it is used as it is.'
+  if (payload.note !== undefined || jsonProblem(payload.text) !== undefined)
+    return 'The payload is no JSON, so it is used as it is.'
   return undefined
-}
-
-function isJson(text: string): boolean {
-  return problemOf(text) === undefined
-}
-
-function problemOf(text: string): string | undefined {
-  try {
-    JSON.parse(text)
-    return undefined
-  } catch (error) {
-    return (error as Error).message
-  }
 }
 
 export function ReplayDialog({ job, onClose }: { readonly job: JobPageData; readonly onClose: () => void }) {
@@ -38,7 +27,7 @@ export function ReplayDialog({ job, onClose }: { readonly job: JobPageData; read
   const [original] = useState(job.parts?.payload?.text ?? '')
   const [why] = useState(obstacle(job))
   const [text, setText] = useState(original)
-  const problem = why === undefined ? problemOf(text) : undefined
+  const problem = why === undefined ? jsonProblem(text) : undefined
   const isEdited = why === undefined && text !== original
   const send = async (event: Event): Promise<void> => {
     event.preventDefault()
@@ -73,22 +62,14 @@ export function ReplayDialog({ job, onClose }: { readonly job: JobPageData; read
         </p>
         {why === undefined ? (
           <>
-            <label class="field" for="replay-payload">
-              Payload, as JSON
-            </label>
-            <textarea
+            <JsonField
               id="replay-payload"
-              autofocus
-              spellcheck={false}
+              label="Payload, as JSON"
+              text={text}
+              problem={problem}
               rows={Math.min(16, Math.max(4, original.split('\n').length))}
-              value={text}
-              aria-invalid={problem !== undefined}
-              aria-describedby="replay-problem"
-              onInput={({ currentTarget }) => setText(currentTarget.value)}
+              onText={setText}
             />
-            <p id="replay-problem" class="bad-text" role="status">
-              {problem ?? ''}
-            </p>
             {isEdited && problem === undefined && <Diff before={original} after={text} />}
           </>
         ) : (

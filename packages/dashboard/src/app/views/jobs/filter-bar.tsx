@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { NamedType } from 'holdfast'
+import type { JobRow } from '../../../shared/api.ts'
 import { filterKeys, formatFilter, formatToken, parseFilter, type Token } from '../../../shared/filter.ts'
 import { type JobState, jobStates } from '../../../shared/states.ts'
 import { Icon } from '../../parts/icon.tsx'
@@ -9,7 +10,13 @@ import { query, setQuery } from '../../state/location.ts'
 
 const apply = (q: string): void => setQuery({ q: q.trim(), cursor: undefined, focus: undefined })
 
-export function FilterBar({ types }: { readonly types: readonly NamedType[] }) {
+interface FilterBarProps {
+  readonly types: readonly NamedType[]
+  /** Jobs that are shown: their search fields are offered. */
+  readonly items: readonly JobRow[]
+}
+
+export function FilterBar({ types, items }: FilterBarProps) {
   const q = query.value.get('q') ?? ''
   const [text, setText] = useState(q)
   const input = useRef<HTMLInputElement>(null)
@@ -49,7 +56,7 @@ export function FilterBar({ types }: { readonly types: readonly NamedType[] }) {
           onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}
         />
         <datalist id="filter-completions">
-          {completions(text, types).map((option) => (
+          {completions(text, types, fieldsOf(items)).map((option) => (
             <option key={option} value={option} />
           ))}
         </datalist>
@@ -107,8 +114,30 @@ function TokenChip({ token, onRemove }: { readonly token: Token; readonly onRemo
   )
 }
 
-/** The text with its last word completed: keys, states, types. */
-function completions(text: string, types: readonly NamedType[]): string[] {
+/** Search fields and their values, of the jobs that were shown since the page was opened. */
+const seenFields = new Map<string, Set<string>>()
+const [mostFields, mostValues] = [50, 20]
+
+function fieldsOf(items: readonly JobRow[]): ReadonlyMap<string, ReadonlySet<string>> {
+  for (const { search = {} } of items) {
+    for (const [field, value] of Object.entries(search)) {
+      const values = seenFields.get(field) ?? new Set()
+      if (values.size < mostValues) values.add(String(value))
+      if (seenFields.size < mostFields) seenFields.set(field, values)
+    }
+  }
+  return seenFields
+}
+
+/** A field with the name of a condition is written after where. */
+const keyOf = (field: string): string => ((filterKeys as readonly string[]).includes(field) ? `where.${field}` : field)
+
+/** The text with its last word completed: keys, states, types, search fields and their values. */
+function completions(
+  text: string,
+  types: readonly NamedType[],
+  fields: ReadonlyMap<string, ReadonlySet<string>>,
+): string[] {
   const start = text.lastIndexOf(' ') + 1
   const [before, word] = [text.slice(0, start), text.slice(start)]
   const names = [...new Set(types.map(({ name }) => name))].slice(0, 200)
@@ -117,6 +146,12 @@ function completions(text: string, types: readonly NamedType[]): string[] {
     ...(word.startsWith('state:') ? jobStates.map((state) => `state:${state}`) : []),
     ...(word.startsWith('type:') ? names.map((value) => formatToken({ key: 'type', operator: ':', value })) : []),
     ...(word.startsWith('age>') ? ['age>10m', 'age>1h', 'age>1d'] : []),
+    ...[...fields].flatMap(([field, values]) => [
+      `${keyOf(field)}:`,
+      ...(word.startsWith(`${keyOf(field)}:`)
+        ? [...values].map((value) => formatToken({ key: keyOf(field), operator: ':', value }))
+        : []),
+    ]),
   ]
   return all.filter((option) => option.startsWith(word) && option !== word).map((option) => `${before}${option}`)
 }

@@ -79,7 +79,7 @@ export function JobsView() {
           </label>
         </div>
       </header>
-      <FilterBar types={shown.answer?.data.types ?? []} />
+      <FilterBar types={shown.answer?.data.types ?? []} items={items} />
       <ActionBar
         q={q ?? ''}
         chosen={chosen.length}
@@ -136,8 +136,8 @@ function NoJobs({ q, hasMore }: { readonly q: string | undefined; readonly hasMo
     <Empty title={q ? 'No job matches' : 'No job yet'}>
       <p>
         {q ? 'Remove a condition, or search for ' : 'Jobs appear here as they are added. Search for '}
-        <code>state:failed</code>, <code>type:mail</code>, <code>age&gt;1h</code>, a search field such as{' '}
-        <code>customerId:c-42</code>, or an id.
+        <code>state:failed</code>, <code>type:mail</code>, <code>error:ECONN*</code>, <code>age&gt;1h</code>, a search
+        field such as <code>customerId:c-42</code>, or an id.
       </p>
     </Empty>
   )

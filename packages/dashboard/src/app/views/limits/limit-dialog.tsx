@@ -30,6 +30,8 @@ export interface LimitTarget {
   readonly override?: { readonly limits: Limits; readonly at: number; readonly by?: string | undefined } | undefined
   readonly use: LimitsUse
   readonly isDeclared: boolean
+  /** Of a group. */
+  readonly isPaused?: boolean
 }
 
 export function LimitDialog({ of, onClose }: { readonly of: LimitTarget; readonly onClose: () => void }) {

@@ -33,7 +33,7 @@ export function LimitsView() {
           ) : (
             <section class="panel" aria-label="Limits">
               <table class="cards">
-                <TableHead columns={columns} hasActions={may('limits')} />
+                <TableHead columns={columns} hasActions={may('limits') || may('pause')} />
                 <tbody>
                   {types.flatMap((type) => [
                     <Row key={`${type.face}/${type.name}`} of={typeTarget(type)} onEdit={setEdited} />,
@@ -63,15 +63,16 @@ const typeTarget = ({ face, name, effective, override, use, declared }: LimitsRo
 }
 
 /** A group calls its concurrency `limit`. */
-function groupTarget({ face, name, declared }: LimitsRow, info: GroupLimitsInfo): LimitTarget {
+function groupTarget({ face, name, declared, pausedGroups }: LimitsRow, info: GroupLimitsInfo): LimitTarget {
   const { group, effective, override, use } = info
   const set = override && { ...override, limits: { ...override.limits, concurrency: override.limits.limit } }
   const limits = { concurrency: effective.limit, rate: effective.rate, maxWaiting: effective.maxWaiting }
-  return { face, name, group, limits, override: set, use, isDeclared: declared?.limits.group !== undefined }
+  const isDeclared = declared?.limits.group !== undefined
+  return { face, name, group, limits, override: set, use, isDeclared, isPaused: pausedGroups.includes(group) }
 }
 
 function Row({ of, onEdit }: { readonly of: LimitTarget; readonly onEdit: (target: LimitTarget) => void }) {
-  const { face, name, group, limits, override, use, isDeclared } = of
+  const { face, name, group, limits, override, use, isDeclared, isPaused } = of
   const { concurrency = Infinity, rate, maxWaiting = Infinity } = limits
   const { freesAt, slowedUntil } = use
   const what = group === undefined ? name : `group ${group} of ${name}`
@@ -83,6 +84,7 @@ function Row({ of, onEdit }: { readonly of: LimitTarget; readonly onEdit: (targe
         ) : (
           <>
             <span class="face">group</span> <bdi>{group}</bdi>
+            {isPaused && <span class="badge state-cancelled">paused</span>}
           </>
         )}
       </th>
@@ -97,7 +99,7 @@ function Row({ of, onEdit }: { readonly of: LimitTarget; readonly onEdit: (targe
         {rate ? (
           <>
             <Bar used={use.used ?? 0} of={rate.limit} label="Rate" />
-            <span class="line muted">per {duration(rate.perMs)}</span>
+            <span class="line note">per {duration(rate.perMs)}</span>
           </>
         ) : (
           <span class="muted">none</span>
@@ -130,13 +132,31 @@ function Row({ of, onEdit }: { readonly of: LimitTarget; readonly onEdit: (targe
           <span class="muted">{isDeclared ? 'code' : '–'}</span>
         )}
       </td>
-      {may('limits') && (
+      {(may('limits') || may('pause')) && (
         <td class="right">
           <span class="button-row">
-            <button type="button" class="small" onClick={() => onEdit(of)} aria-label={`Set the limits of ${what}`}>
-              Set
-            </button>
-            {override && (
+            {may('pause') && group !== undefined && (
+              <button
+                type="button"
+                class="small"
+                aria-label={`${isPaused ? 'Resume' : 'Pause'} ${what}`}
+                onClick={() =>
+                  void runAction(
+                    isPaused ? 'types/resume' : 'types/pause',
+                    { face, name, group },
+                    () => `${what} ${isPaused ? 'goes on' : 'is paused'}.`,
+                  )
+                }
+              >
+                {isPaused ? 'Resume' : 'Pause'}
+              </button>
+            )}
+            {may('limits') && (
+              <button type="button" class="small" onClick={() => onEdit(of)} aria-label={`Set the limits of ${what}`}>
+                Set
+              </button>
+            )}
+            {may('limits') && override && (
               <button
                 type="button"
                 class="small"
@@ -162,7 +182,7 @@ function Row({ of, onEdit }: { readonly of: LimitTarget; readonly onEdit: (targe
 function Free({ used, word }: { readonly used: number; readonly word: string }) {
   return (
     <span class="num">
-      {number(used)} <span class="muted">{word}, no limit</span>
+      {number(used)} <span class="muted">{word}</span>
     </span>
   )
 }

@@ -1,6 +1,6 @@
 // What workers did over time: how many jobs ended and how, and how long jobs waited and ran.
 
-import { type HistoryRange, historyRanges, type History } from '../../../shared/api.ts'
+import { type HistoryPage, type HistoryRange, historyRanges } from '../../../shared/api.ts'
 import { duration, number } from '../../lib/words.ts'
 import { Chart } from '../../parts/chart.tsx'
 import { useLive } from '../../state/live.ts'
@@ -24,7 +24,7 @@ const titles: Readonly<Record<HistoryRange, string>> = {
 export function HistoryCharts() {
   const given = query.value.get('range')
   const range = historyRanges.find((known) => known === given) ?? '1h'
-  const live = useLive<History>(to('history', { range }))
+  const live = useLive<HistoryPage>(to('history', { range }))
   const history = live.answer?.data
   return (
     <section class="history" aria-label="History">
@@ -49,7 +49,12 @@ export function HistoryCharts() {
   )
 }
 
-function Charts({ history: { points, stepMs }, range }: { readonly history: History; readonly range: HistoryRange }) {
+interface ChartsProps {
+  readonly history: HistoryPage
+  readonly range: HistoryRange
+}
+
+function Charts({ history: { points, stepMs, marks }, range }: ChartsProps) {
   const times = points.map(({ at }) => at)
   const timeText = (at: number): string => (range === '30d' ? dayAndHour : clock).format(at)
   const isEmpty = points.every(({ completed, retried, failed }) => completed + retried + failed === 0)
@@ -67,6 +72,7 @@ function Charts({ history: { points, stepMs }, range }: { readonly history: Hist
         title={`Ended per ${per}`}
         kind="bars"
         times={times}
+        marks={marks}
         timeText={timeText}
         valueText={number}
         series={[
@@ -79,6 +85,7 @@ function Charts({ history: { points, stepMs }, range }: { readonly history: Hist
         title="Wait from due to start"
         kind="lines"
         times={times}
+        marks={marks}
         timeText={timeText}
         valueText={duration}
         series={[

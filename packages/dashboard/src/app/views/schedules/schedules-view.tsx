@@ -1,5 +1,6 @@
 // The schedules: their rule in words, the last run and the next ones.
 
+import { useState } from 'preact/hooks'
 import type { ScheduleRow, SchedulesPage } from '../../../shared/api.ts'
 import { ruleWords } from '../../../shared/rule-words.ts'
 import { jobsHref, typeFilter } from '../../lib/links.ts'
@@ -11,11 +12,13 @@ import { TypeName } from '../../parts/type-name.tsx'
 import { TableHead } from '../../parts/table-head.tsx'
 import { useLive } from '../../state/live.ts'
 import { may } from '../../state/session.ts'
+import { RuleDialog } from './rule-dialog.tsx'
 
 const columns = ['Schedule', 'Adds', 'Rule', 'Last', 'Next']
 
 export function SchedulesView() {
   const live = useLive<SchedulesPage>('schedules')
+  const [edited, setEdited] = useState<ScheduleRow>()
   return (
     <>
       <header class="page-head">
@@ -31,7 +34,11 @@ export function SchedulesView() {
                 <TableHead columns={columns} hasActions={may('schedules')} />
                 <tbody>
                   {schedules.map((schedule) => (
-                    <Row key={`${schedule.face}/${schedule.owner}/${schedule.name}`} schedule={schedule} />
+                    <Row
+                      key={`${schedule.face}/${schedule.owner}/${schedule.name}`}
+                      schedule={schedule}
+                      onEdit={setEdited}
+                    />
                   ))}
                 </tbody>
               </table>
@@ -40,11 +47,17 @@ export function SchedulesView() {
           )
         }
       </Loaded>
+      {edited && <RuleDialog schedule={edited} onClose={() => setEdited(undefined)} />}
     </>
   )
 }
 
-function Row({ schedule }: { readonly schedule: ScheduleRow }) {
+interface RowProps {
+  readonly schedule: ScheduleRow
+  readonly onEdit: (schedule: ScheduleRow) => void
+}
+
+function Row({ schedule, onEdit }: RowProps) {
   const { face, owner, name, typeName, cron, everyMs, timeZone, lastAt, nextAt, next, paused } = schedule
   const words = ruleWords(schedule)
   return (
@@ -90,7 +103,7 @@ function Row({ schedule }: { readonly schedule: ScheduleRow }) {
       </td>
       {may('schedules') && (
         <td class="right">
-          <Buttons target={{ face, owner, name }} isPaused={paused !== undefined} />
+          <Buttons target={{ face, owner, name }} isPaused={paused !== undefined} onEdit={() => onEdit(schedule)} />
         </td>
       )}
     </tr>
@@ -100,9 +113,10 @@ function Row({ schedule }: { readonly schedule: ScheduleRow }) {
 interface ButtonsProps {
   readonly target: { readonly face: string; readonly owner: string; readonly name: string }
   readonly isPaused: boolean
+  readonly onEdit: () => void
 }
 
-function Buttons({ target, isPaused }: ButtonsProps) {
+function Buttons({ target, isPaused, onEdit }: ButtonsProps) {
   const { name } = target
   return (
     <span class="button-row">
@@ -130,6 +144,9 @@ function Buttons({ target, isPaused }: ButtonsProps) {
       >
         {isPaused ? 'Resume' : 'Pause'}
       </button>
+      <button type="button" class="small" aria-label={`Change when ${name} fires`} onClick={onEdit}>
+        Change…
+      </button>
     </span>
   )
 }
@@ -138,7 +155,7 @@ function NoSchedules() {
   return (
     <Empty title="No schedule yet">
       <p>A schedule adds a job at its times, once for the whole fleet:</p>
-      <pre class="code">{`await queue.schedules.put({ name: 'nightly', cron: '30 2 * * *', timeZone: 'Europe/Berlin', payload: {} })`}</pre>
+      <pre class="code">{`await queue.schedules.put('nightly', { cron: '30 2 * * *', timeZone: 'Europe/Berlin', payload: {} })`}</pre>
     </Empty>
   )
 }

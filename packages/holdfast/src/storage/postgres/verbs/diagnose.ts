@@ -1,6 +1,7 @@
 // Findings about a Postgres server: what keeps dead rows from being removed, rows that were not, and indexes that do not work.
 
 import type { Finding } from '../../storage.ts'
+import { sweepFindings, unsweptMs } from '../../sweep-findings.ts'
 import type { Row, Statement } from '../connection/database.ts'
 import { columns, param, type Sql } from '../sql/statement.ts'
 import type { OpenStorage } from './open-storage.ts'
@@ -13,7 +14,7 @@ const manyDead = 10_000
 /** Without these, claims scan the table. */
 const claimIndexes = ['jobs_id', 'jobs_ready', 'jobs_leases', 'jobs_members', 'jobs_aside', 'groups_ring']
 
-export function diagnoseStatements({ at }: Sql) {
+export function diagnoseStatements({ at, now }: Sql) {
   const schema = `(SELECT relnamespace FROM pg_class WHERE oid = ${literal(`${at}jobs`)}::regclass)`
   return {
     /** $1: for how long, in seconds. */
@@ -33,6 +34,9 @@ export function diagnoseStatements({ at }: Sql) {
        FROM pg_stat_user_tables AS s JOIN pg_class AS c ON c.oid = s.relid
        WHERE c.relnamespace = ${schema} AND s.n_dead_tup >= ${manyDead} AND s.n_dead_tup > s.n_live_tup ORDER BY s.n_dead_tup DESC`,
     ),
+    overdue: unprepared(
+      `SELECT ${columns('true')} FROM ${at}jobs AS j WHERE j.sweep_at <= (SELECT ${now} - ${unsweptMs}) LIMIT 1`,
+    ),
     /** With whether it is there. */
     unusable: unprepared(
       `SELECT ${columns('w.name', 'c.oid IS NOT NULL')} FROM unnest(ARRAY [${claimIndexes.map(literal).join(', ')}]) AS w (name)
@@ -49,11 +53,12 @@ const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /** @param ms for how long a transaction may be open */
 export async function diagnose({ database, statements }: OpenStorage, ms = heldMs): Promise<Finding[]> {
-  const { held, dead, unusable } = statements.diagnose
+  const { held, dead, overdue, unusable } = statements.diagnose
   return [
     ...(await database.query(unusable, [])).map(unusableIndex),
     ...(await database.query(held, [ms / 1_000])).map(holder),
     ...(await database.query(dead, [])).map(deadRows),
+    ...sweepFindings((await database.query(overdue, [])).length > 0),
   ]
 }
 

@@ -129,3 +129,9 @@ function writeAll({ set }: SqliteMove): void {
   set.jobs.flush()
   set.types.write()
 }
+
+/** Whether a sweep is late by this time. */
+export function hasExpiredFor({ set: { statements }, now }: SqliteMove, ms: number): boolean {
+  const types = statements.typesWithEnded.all() as unknown as [number][]
+  return types.some(([tid]) => statements.expired.all(tid, now - ms, 1).length > 0)
+}
