@@ -52,7 +52,8 @@ try {
   const defect = values.defect === undefined ? undefined : defectNamed(values.defect)
   if (values.help) console.log(help)
   else if (values.defects) await findDefects(positionals, numberOf(values.seeds, 2_000), numberOf(values.from, 1))
-  else if (values.seed !== undefined) await one(Number(values.seed), reductionOf(values), defect, values.trace === true)
+  else if (values.seed !== undefined)
+    await replay(Number(values.seed), reductionOf(values), defect, values.trace === true)
   else
     await many(
       numberOf(values.seeds, 1_000),
@@ -134,7 +135,7 @@ async function many(
   if (failed > 0) process.exitCode = 1
 }
 
-async function one(seed: number, reduction: Reduction, defect: Defect | undefined, trace: boolean): Promise<void> {
+async function replay(seed: number, reduction: Reduction, defect: Defect | undefined, trace: boolean): Promise<void> {
   const run = await runSeed(seed, reduction, defect)
   if (trace) for (const entry of run.history.entries) console.log(JSON.stringify(entry))
   console.log(JSON.stringify(run.setup))

@@ -2,7 +2,7 @@
 
 import type { AddVerdict, NewJob } from 'holdfast/storage'
 import type { Defect } from './defect.ts'
-import { changingAdds, every, ofStorage, recordOf } from './plant.ts'
+import { changingAdds, every, ofStorage, recordOf, without } from './plant.ts'
 
 const added = ({ type, id, token }: NewJob): AddVerdict => ({
   verdict: 'added',
@@ -40,7 +40,7 @@ export const addDefects: readonly Defect[] = [
     'early-add',
     ['S14'],
     'the delay of a job is forgotten',
-    changingAdds(({ delayMs: _, ...job }) => job),
+    changingAdds((job) => without(job, 'delayMs')),
   ),
   ofStorage(
     'key-ignored',
@@ -98,13 +98,13 @@ export const addDefects: readonly Defect[] = [
     'group-forgotten',
     ['S15', 'S16'],
     'the group of a job is forgotten',
-    changingAdds(({ group: _, ...job }) => job),
+    changingAdds((job) => without(job, 'group')),
   ),
   ofStorage(
     'priority-ignored',
     ['S15'],
     'priorities are forgotten',
-    changingAdds(({ priority: _, ...job }) => job),
+    changingAdds((job) => without(job, 'priority')),
   ),
   ofStorage(
     'priority-reversed',
@@ -116,7 +116,7 @@ export const addDefects: readonly Defect[] = [
     'attempts-unbounded',
     ['S17'],
     'the number of attempts is forgotten',
-    changingAdds(({ maxAttempts: _, ...job }) => ({ ...job, maxAttempts: 1_000 })),
+    changingAdds((job) => ({ ...job, maxAttempts: 1_000 })),
   ),
   ofStorage(
     'blocker-forgotten',
@@ -138,4 +138,4 @@ export const addDefects: readonly Defect[] = [
 
 const isSlot = ({ token }: NewJob): boolean => token.startsWith('schedule/')
 
-const withoutKey = ({ deduplication: _, ...job }: NewJob): NewJob => job
+const withoutKey = (job: NewJob): NewJob => without(job, 'deduplication')

@@ -2,7 +2,7 @@
 
 import type { Claim, ClaimRequest, Limits, NewJob } from 'holdfast/storage'
 import type { Defect } from './defect.ts'
-import { changingClaims, every, ofStorage } from './plant.ts'
+import { changingClaims, every, ofStorage, without } from './plant.ts'
 
 const withLimits = (request: ClaimRequest, change: (limits: Limits) => Limits | undefined): ClaimRequest => ({
   ...request,
@@ -22,13 +22,13 @@ export const claimDefects: readonly Defect[] = [
     'no-rate',
     ['S16'],
     'rates are ignored',
-    changingClaims((request) => withLimits(request, ({ rate: _, ...limits }) => limits)),
+    changingClaims((request) => withLimits(request, (limits) => without(limits, 'rate'))),
   ),
   ofStorage(
     'no-group-limit',
     ['S16'],
     'the limit of a group is ignored',
-    changingClaims((request) => withLimits(request, ({ group: _, ...limits }) => limits)),
+    changingClaims((request) => withLimits(request, (limits) => without(limits, 'group'))),
   ),
   ofStorage(
     'one-too-many',
@@ -103,8 +103,9 @@ export const claimDefects: readonly Defect[] = [
   ),
   ofStorage('wrong-payload', ['S2'], 'a claim gives a job the payload of another', () => async (verb, _, call) => {
     const answer = await call()
+    if (verb !== 'claim') return answer
     const { jobs } = answer as Claim
-    if (verb !== 'claim' || jobs.length < 2) return answer
+    if (jobs.length < 2) return answer
     return claimOf(
       answer,
       jobs.map((job, index) => ({ ...job, payload: jobs[(index + 1) % jobs.length]!.payload })),

@@ -74,9 +74,8 @@ export const operationDefects: readonly Defect[] = [
     (_, now) => async (verb, args, call) => {
       const answer = await call()
       if (verb !== 'get' || !(args[1] as GetOptions | undefined)?.parts?.includes('result')) return answer
-      const isKept = (record: JobRecord | undefined): boolean =>
-        record?.state !== 'completed' || now() - record.finishedAt! < 300
-      return (answer as (JobRecord | undefined)[]).map((record) => (isKept(record) ? record : undefined))
+      const since = now() - 300
+      return (answer as (JobRecord | undefined)[]).map((record) => (isKept(record, since) ? record : undefined))
     },
   ),
   ofStorage(
@@ -118,3 +117,7 @@ export const operationDefects: readonly Defect[] = [
       verb === 'sweep' ? { jobs: 0, ended: [], marks: 0, entries: 0, more: false } : call(),
   ),
 ]
+
+/** Not completed, or completed since. */
+const isKept = (record: JobRecord | undefined, since: number): boolean =>
+  record?.state !== 'completed' || record.finishedAt! > since

@@ -76,3 +76,10 @@ export async function holderOf(storage: MemoryStorage, ref: JobRef): Promise<Lea
 /** The outcome in the name of the holder. */
 export const inNameOf = (outcome: Outcome, { worker, attempt }: LeaseRef): Outcome =>
   ({ ...outcome, worker, attempt }) as Outcome
+
+/** A copy without one field. */
+export function without<T extends object, Field extends keyof T>(value: T, field: Field): Omit<T, Field> {
+  const copy = { ...value }
+  delete copy[field]
+  return copy
+}

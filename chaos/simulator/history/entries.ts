@@ -7,7 +7,7 @@
 import type { EndReason, JobState, Outcome } from 'holdfast/storage'
 
 /** A job in one of its lives: `token` is that of the add that began it. */
-export interface LifeRef {
+interface LifeRef {
   readonly type: string
   readonly id: string
   readonly token: string
@@ -235,8 +235,10 @@ export interface TypeFacts {
 export interface History {
   readonly entries: readonly Entry[]
   readonly types: ReadonlyMap<string, TypeFacts>
-  /** How long after the end of a call's time or a wait's timeout its end may come, in ms. */
+  /** How long after its timeout a wait may end, in ms. */
   readonly slackMs: number
+  /** How long a process may need to notice that the faults have ceased: a call without an answer, then its longest pause, in ms. */
+  readonly returnMs: number
 }
 
 export interface Violation {

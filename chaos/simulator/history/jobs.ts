@@ -52,8 +52,8 @@ export function jobsOf(history: History): ReadonlyMap<string, readonly JobEntry[
 export function perJob(history: History, check: (entries: readonly JobEntry[]) => Violation | undefined): Violation[] {
   const found: Violation[] = []
   for (const entries of jobsOf(history).values()) {
-    const violation = check(entries)
-    if (violation) found.push(violation)
+    const one = check(entries)
+    if (one) found.push(one)
   }
   return found
 }

@@ -73,7 +73,7 @@ export class StorageLog {
 
 const endings = new Set(['settled', 'recovered', 'ended', 'vanished', 'gone'])
 
-export const keyOf = ({ type, id }: JobRef): string => `${type}/${id}`
+const keyOf = ({ type, id }: JobRef): string => `${type}/${id}`
 
 /** An ended record without an expiry is needed by a dependent, whose end sets it. */
 const mayChange = ({ state, expiresAt }: JobRecord): boolean =>
@@ -92,7 +92,7 @@ export function itemsOf(verb: string, args: readonly unknown[]): NewJob[] {
   ])
 }
 
-export function outcomesOf(verb: string, args: readonly unknown[]): readonly Outcome[] {
+function outcomesOf(verb: string, args: readonly unknown[]): readonly Outcome[] {
   if (verb === 'settle') return args[0] as readonly Outcome[]
   return verb === 'claim' ? ((args[0] as ClaimRequest).outcomes ?? []) : []
 }

@@ -79,5 +79,5 @@ const plain: TypeFacts = {
 }
 
 export function historyOf(entries: readonly Entry[], facts: Partial<TypeFacts> = {}): History {
-  return { entries, types: new Map([['queue.plain', { ...plain, ...facts }]]), slackMs: 1_000 }
+  return { entries, types: new Map([['queue.plain', { ...plain, ...facts }]]), slackMs: 1_000, returnMs: 1_000 }
 }

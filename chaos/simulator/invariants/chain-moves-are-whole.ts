@@ -40,6 +40,7 @@ function blockers({ entries }: History): Violation[] {
   /** The open blockers of a blocked job; and the number that its record has. */
   const open = new Map<string, Set<string>>()
   const recorded = new Map<string, number>()
+  const asked = new Map<string, EntryOf<'added'>>()
   const compare = (last: JobEntry | undefined): void => {
     for (const [key, waits] of open) {
       if (recorded.get(key) === waits.size || !last) continue
@@ -57,12 +58,19 @@ function blockers({ entries }: History): Violation[] {
     const key = keyOf(entry)
     if (entry.what === 'added') {
       chainOf.set(key, entry.chain)
-      if (entry.chain === key) done.delete(key)
+      if (entry.chain === key) {
+        done.delete(key)
+        // A blocker of the same call is added after the job that waits for it, under an id that may have been used before.
+        for (const [other, { move, blockers: named }] of asked) {
+          if (move === entry.move && named.includes(key)) open.get(other)?.add(key)
+        }
+      }
       open.delete(key)
       // A follower waits for the end of another job, whatever that is.
       if (entry.wants > 0) {
         open.set(key, new Set(entry.blockers.filter((chain) => !done.has(chain))))
         recorded.set(key, entry.open)
+        asked.set(key, entry)
       }
     } else if (entry.what === 'unblocked') {
       recorded.set(key, entry.open)

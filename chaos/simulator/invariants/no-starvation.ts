@@ -26,8 +26,7 @@ export const noStarvation: Invariant = {
           const key = `${entry.type} ${other.added.group}`
           if (isDue && !paused.has(key)) claimable.add(key)
         }
-        for (const key of [...waits.keys()])
-          if (key.startsWith(`${entry.type} `) && !claimable.has(key)) waits.delete(key)
+        for (const key of waits.keys()) if (key.startsWith(`${entry.type} `) && !claimable.has(key)) waits.delete(key)
         for (const key of claimable) {
           if (key === `${entry.type} ${job.added.group}`) continue
           const wait = waits.get(key) ?? { starts: 0, groups: 0 }

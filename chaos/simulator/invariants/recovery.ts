@@ -28,7 +28,7 @@ export const recovery: Invariant = {
           healed.t,
           lastResumeOf(history, lease.type),
         )
-        const lateMs = t - lost - busyLeases * (history.types.get(lease.type)?.leaseMs ?? 0) - history.slackMs
+        const lateMs = t - lost - busyLeases * (history.types.get(lease.type)?.leaseMs ?? 0) - history.returnMs
         if (lateMs > 0) found.push(violation('L2', `${key}: its lost lease was not taken back in time`, entries))
       }
       for (const entry of entries) {

@@ -20,7 +20,7 @@ export const returns: Invariant = {
     if (!healed || !over) return found
     const leaseMs = Math.max(0, ...[...history.types.values()].map((facts) => facts.leaseMs))
     // All slots may be taken by handlers that ignore that they should end, for some leases.
-    const until = healed.t + 4 * leaseMs + history.slackMs
+    const until = healed.t + 4 * leaseMs + history.returnMs
     if (over.t < until) return found
     for (const entry of history.entries) {
       if (entry.what === 'claimVerdict' && entry.t >= healed.t && entry.t <= until) live.delete(entry.node)

@@ -22,8 +22,9 @@ type Context = Pick<HandlerRun, 'signal' | 'progress' | 'log'>
 /** Runs the handler of a job. @returns its result, or a directive */
 type Run = (type: keyof Types, id: string, input: string, context: Context) => Promise<unknown>
 
+const isText = (value: unknown): value is string => typeof value === 'string'
+
 export function chainProcessors(run: Run): InProcessWorkerOptions<Types, never>['jobTypeProcessors'] {
-  const isText = (value: unknown): value is string => typeof value === 'string'
   return {
     part: {
       process: async ({ job, complete, signal, progress, log }) => {

@@ -6,7 +6,7 @@ import type { Random } from '../../random.ts'
 import type { TypeFacts } from '../history/entries.ts'
 import type { Setup } from './setup.ts'
 
-export const queueKinds = ['plain', 'ordered', 'fair', 'limited', 'keyed', 'slots'] as const
+const queueKinds = ['plain', 'ordered', 'fair', 'limited', 'keyed', 'slots'] as const
 export const kinds = [...queueKinds, 'chains', 'tasks'] as const
 export type QueueKind = (typeof queueKinds)[number]
 export type Kind = (typeof kinds)[number]
@@ -14,7 +14,7 @@ export type Kind = (typeof kinds)[number]
 export const isQueueKind = (kind: Kind): kind is QueueKind => kind !== 'chains' && kind !== 'tasks'
 
 /** The types of the chains: an order waits for two parts and is shipped; every second part is weighed. */
-export const chainTypes = ['part', 'weigh', 'order', 'ship'] as const
+const chainTypes = ['part', 'weigh', 'order', 'ship'] as const
 
 /** The queue that the tasks are sent to. */
 export const taskQueue = 'default'

@@ -72,17 +72,20 @@ class Link {
         if (server.isDown) return isFirst ? this.#reply(() => reject(refused(verb))) : undefined
         if (isFirst && random.next() < storageError) return this.#reply(() => reject(refused(verb)))
         if (isFirst && verb === 'add' && random.next() < diskFull) return this.#reply(() => reject(full()))
-        void server.call(this.#node.name, verb, args).then(
-          (answer) => {
-            if (!isFirst) return
-            if (server.isDown || random.next() < replyLost) return lose(true)
-            this.#reply(() => {
-              onAnswer(verb, args, answer)
-              resolve(answer)
-            })
-          },
-          (error: unknown) => void (isFirst && this.#reply(() => reject(error as Error))),
-        )
+        void answerTo(isFirst)
+      }
+      const answerTo = async (isFirst: boolean): Promise<void> => {
+        try {
+          const answer = await server.call(this.#node.name, verb, args)
+          if (!isFirst) return
+          if (server.isDown || random.next() < replyLost) return lose(true)
+          this.#reply(() => {
+            onAnswer(verb, args, answer)
+            resolve(answer)
+          })
+        } catch (error) {
+          if (isFirst) this.#reply(() => reject(error as Error))
+        }
       }
       if (random.next() < requestLost) return void timeline.after(this.#latency(), () => lose(true))
       timeline.after(this.#latency(), () => apply(true))

@@ -216,6 +216,9 @@ export class ProducerNode {
   }
 }
 
-const withoutReplace = ({ onDuplicate: _, ...options }: ReturnType<typeof jobOptionsOf>): object => options
+function withoutReplace(options: ReturnType<typeof jobOptionsOf>): object {
+  const { onDuplicate: _, ...others } = options
+  return others
+}
 
 const codeOf = (error: unknown): string => (isHoldfastError(error) ? error.code : String(error))

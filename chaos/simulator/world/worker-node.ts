@@ -119,6 +119,7 @@ export class WorkerNode {
       presenceMs: false,
       graceMs: 500,
       deadlineMs: 1_000,
+      workerLoopRetryConfig: { initialDelayMs: 50, maxDelayMs: 5_000 },
       jobTypeProcessors: chainProcessors((type, id, input, context) =>
         this.#run(storedType('chain', type), id, input, { ...context, addJob: async () => {} }),
       ),

@@ -18,8 +18,10 @@ import { type SeenHere, WorkerNode } from './worker-node.ts'
 
 /** Longest time to rest after the faults have ceased, in ms. */
 const restMs = 300_000
-/** Extra time of waits, recoveries and returns, in ms: the longest call of the healed run, and what follows it. */
+/** Extra time of a wait, in ms: its last read, and a call that was under way. */
 const slackMs = 6_000
+/** Longest pause of a process between two tries, and what follows it, in ms. */
+const longestPauseMs = 7_000
 
 export class World {
   readonly timeline = new Timeline()
@@ -54,7 +56,12 @@ export class World {
 
   get history(): History {
     const facts = this.#setup.kinds.flatMap((kind) => factsOf(kind, this.#setup))
-    return { entries: this.#entries, types: new Map(facts.map((one) => [one.type, one])), slackMs }
+    return {
+      entries: this.#entries,
+      types: new Map(facts.map((one) => [one.type, one])),
+      slackMs,
+      returnMs: this.#setup.callTimeoutMs + longestPauseMs,
+    }
   }
 
   async run(): Promise<void> {
