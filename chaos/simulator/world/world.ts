@@ -1,4 +1,5 @@
 // One run: processes on one storage, faults by the plan of the seed; then all is healed, runs to rest, and is stopped.
+// Longer than other files, so that the course of a run can be read from its start to its end.
 
 import type { Storage } from 'holdfast'
 import type { Claim, Counts, JobState, Swept } from 'holdfast/storage'
