@@ -275,13 +275,22 @@ function mayBeApplied(error: unknown, { writes }: Pick<GuardedVerb, 'writes'>): 
 function asStorageError(error: unknown, guarded: Pick<GuardedVerb, 'driver' | 'verb'>, maybeApplied: boolean): unknown {
   // The last try was not applied, but an earlier one may have been.
   const isOnlyLast = maybeApplied && (error as { maybeApplied?: unknown } | null)?.maybeApplied === false
-  if (isHoldfastError(error))
-    return isOnlyLast ? new StorageError(error.message, { cause: error, maybeApplied }) : error
+  if (isHoldfastError(error)) return isOnlyLast ? asMaybeApplied(error as StorageError) : error
   const { code, message = 'unknown' } = (error ?? {}) as { code?: unknown; message?: unknown }
   if (code === 'INVALID_ARGUMENT') return error
   const reason = String(message).replace(/[.\s]+$/, '')
   const text = `${guarded.driver} storage: ${guarded.verb} failed: ${reason}. ${effect(maybeApplied)}`
   return new StorageError(text, { cause: error, maybeApplied })
+}
+
+/** With the reason of the last try: a start is retried after a timeout, whatever the tries before it ended in. */
+function asMaybeApplied({ message, cause, transient, reason }: StorageError): StorageError {
+  return new StorageError(message, {
+    maybeApplied: true,
+    ...(cause !== undefined && { cause }),
+    ...(transient !== undefined && { transient }),
+    ...(reason !== undefined && { reason }),
+  })
 }
 
 /** The sentence of a message that says what a failed call did. */

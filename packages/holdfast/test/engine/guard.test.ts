@@ -128,6 +128,18 @@ test('… also when the driver worded its errors itself', async () => {
   await added
 })
 
+test('… and the error keeps the reason of the last try', async () => {
+  const { clock, line, storage } = guarded(2_000)
+  line.on('get', (_, { number }) =>
+    number === 1
+      ? Promise.reject(Object.assign(new Error('no line'), { transient: true, maybeApplied: true }))
+      : new Promise(() => {}),
+  )
+  const read = assert.rejects(storage.get([]), { code: 'STORAGE_ERROR', maybeApplied: true, reason: 'timeout' })
+  await clock.advance(2_000)
+  await read
+})
+
 test('a claim is never repeated: it would be another claim', async () => {
   const { line, storage } = guarded()
   line.on('claim', stumbling(1, 'after'))

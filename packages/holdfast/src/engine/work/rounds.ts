@@ -38,6 +38,7 @@ const unconfirmedMs = 1_000
 
 export class Rounds {
   readonly #options: RoundsOptions
+  #isStarted = false
   #stopping = false
   #isScheduled = false
   #inFlight = 0
@@ -56,6 +57,7 @@ export class Rounds {
 
   /** Resolves after the first round, once it is known when the next one comes. */
   async start(): Promise<void> {
+    this.#isStarted = true
     await this.#round()
     await this.#planIdleWait()
   }
@@ -98,14 +100,17 @@ export class Rounds {
     this.#isScheduled = true
     this.#options.clock.soon(() => {
       this.#isScheduled = false
-      // A hint may come before the first round, which start() runs itself.
       if (this.#canStart) void this.#round()
       else this.#isFollowed = true
     })
   }
 
-  /** No round is in flight; or only claims are, another one is allowed, and no outcome has to be sent again. */
+  /**
+   * No round is in flight; or only claims are, another one is allowed, and no outcome has to be sent again. Not before start(): a hint may
+   * come while the worker begins to listen, and if that fails, the worker is dropped and never stopped.
+   */
   get #canStart(): boolean {
+    if (!this.#isStarted) return false
     if (this.#inFlight === 0) return true
     const { slots, prefetch, outcomes } = this.#options
     const areClaims = this.#inFlight < slots.maxClaims && (slots.hasClaimsInFlight || prefetch.hasClaimInFlight)
