@@ -1,5 +1,6 @@
 // What list reads before it reads records: names and priorities of types, and the members of sorted sets.
 
+import { stateCodes as state } from '../../rules/job/codes.ts'
 import { flags } from '../codec/record.ts'
 
 /** ARGV: the types, or false for all. Answers with each type and its priorities. */
@@ -31,6 +32,13 @@ const ranks = `
 -- A segment: 1 set  2 whether the bounds are members, not scores  3 least and  4 greatest bound  5 score and  6 member to go on from
 -- 7 length of what stands before the id in a member; false: the member names the instant of creation too
 local function at_time(bound) return (string.gsub(bound, 'now', format('%.0f', now))) end
+-- The prefix of the keys of its type, and the name of the set. Jobs of these two sets may be listed by several in one entry
+-- (move/claims.ts, move/ends.ts).
+local leased, ended = 'leases', 'done:${state.completed}'
+local function names_of(segment)
+  local colon = string.find(segment[1], ':', 1, true)
+  return base .. sub(segment[1], 1, colon), sub(segment[1], colon + 1)
+end
 local function ranks_of(set, segment)
   local by_member, min, max = segment[2], segment[3], segment[4]
   if by_member then return call('ZCARD', set) - call('ZLEXCOUNT', set, min, '+'), call('ZLEXCOUNT', set, '-', max) end
@@ -44,7 +52,9 @@ ${ranks}
 local answers = {}
 for index, segment in ipairs(cmsgpack.unpack(ARGV[1])) do
   local from, to = ranks_of(base .. segment[1], segment)
-  answers[index] = math.max(0, to - from)
+  local p, name = names_of(segment)
+  local more = name == leased and claims.count(p) or name == ended and ends.count(p) or 0
+  answers[index] = math.max(0, to - from) + more
 end
 return pack({ now, answers })
 `
@@ -89,8 +99,16 @@ local function rank_of(set, score, member)
 end
 
 -- The key of a job's record, without its id.
-local function records_of(segment)
-  return base .. sub(segment[1], 1, string.find(segment[1], ':', 1, true)) .. 'job:'
+local function records_of(segment) return names_of(segment) .. 'job:' end
+
+-- Lists by themselves the jobs that could be among the next ones of a segment.
+local function spread(segment, count)
+  local p, name = names_of(segment)
+  local each = name == leased and claims.spread or name == ended and ends.spread
+  if not each then return end
+  local from, to = at_time(segment[3]), at_time(segment[4])
+  if segment[5] and backwards then to = segment[5] elseif segment[5] then from = segment[5] end
+  each(p, from, to, count, backwards)
 end
 
 -- Whether the job of an entry of the search index (move/search.ts) has a wanted state.
@@ -112,6 +130,7 @@ local score, member = false, false
 for index, segment in ipairs(segments) do
   if count >= most then break end
   local set = base .. segment[1]
+  spread(segment, most - count)
   local from, to = ranks_of(set, segment)
   if segment[5] and backwards then to = math.min(to, rank_of(set, segment[5], segment[6]))
   elseif segment[5] then from = math.max(from, rank_of(set, segment[5], segment[6])) end
