@@ -4,7 +4,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { outcomeCodes, reasonCodes, refusalCodes, stateCodes } from '../../../src/storage/rules/job/codes.ts'
 import * as codes from '../../../src/storage/redis/codec/codes.ts'
-import { completedByHolder, completedInBatch, leasedByClaim } from '../../../src/storage/redis/codec/record.ts'
+import {
+  completedByHolder,
+  completedInBatch,
+  leasedByClaim,
+  queuedInLot,
+} from '../../../src/storage/redis/codec/record.ts'
 import { serverScripts } from '../../../src/storage/redis/lua/scripts.ts'
 
 const { wordsOf, ...tables } = codes
@@ -20,7 +25,7 @@ for (const [name, table] of Object.entries({ ...tables, stateCodes, outcomeCodes
 }
 
 test('the last bytes of records that are no states are numbers of their own, and fit in a byte', () => {
-  const bytes = [...Object.values<number>(stateCodes), completedByHolder, completedInBatch, leasedByClaim]
+  const bytes = [...Object.values<number>(stateCodes), completedByHolder, completedInBatch, leasedByClaim, queuedInLot]
   assert.equal(new Set(bytes.map((byte) => byte & 255)).size, bytes.length)
   assert.ok(bytes.every((byte) => (byte & 255) === byte))
 })

@@ -214,3 +214,27 @@ test('a count to keep reaches jobs that completed together', async (t) => {
   assert.deepEqual([swept.jobs, swept.more], [5, false])
   assert.deepEqual(await listed(storage, 'completed'), ['f', 'g', 'h'])
 })
+
+for (const order of ['asc', 'desc'] as const) {
+  test(`${order}: a page that ends where an entry ends has a next page`, async (t) => {
+    const { storage, setTime } = await openStorage(t, { manualTime: true })
+    const halves = [ids.slice(0, 3), ids.slice(3)].map((half) => half.flatMap((id) => [`${id}1`, `${id}2`]))
+    for (const [index, names] of halves.entries()) {
+      await setTime(start + index)
+      await storage.add(names.map((id) => job(id, {}, hourMs)))
+    }
+    const inOrder = order === 'asc' ? halves.flat() : halves.flat().toReversed()
+    assert.deepEqual(await listed(storage, 'queued', order, 6), inOrder)
+    const jobs = []
+    for (const index of halves.keys()) {
+      await setTime(start + 10 + index)
+      jobs.push((await storage.claim({ worker: `w-${index}`, slots: 6, types })).jobs)
+    }
+    assert.deepEqual(await listed(storage, 'processing', order, 6), inOrder)
+    for (const [index, some] of jobs.entries()) {
+      await setTime(start + 20 + index)
+      await completeAll(storage, some)
+    }
+    assert.deepEqual(await listed(storage, 'completed', order, 6), inOrder)
+  })
+}

@@ -44,5 +44,8 @@ export const leasedByClaim = 254
  */
 export const completedInBatch = 253
 
+/** The last byte of a queued job that was listed with others of the same add, in one entry (lua/move/lots.ts). It may have its own by now. */
+export const queuedInLot = 252
+
 /** In bytes: a payload above it has a key of its own, so that the record stays quick to write. */
 export const inlinePayloadBytes = 4_096

@@ -6,6 +6,7 @@ export const nextDueAt = `
 local function due_at(t, limits)
   local at = first_lease_end(t)
   if not (limits[1] and claims.leased(t.p) >= limits[1]) then
+    at = math.min(at, first_score(t.p .. 'lots'))
     for _, priority in ipairs(priorities(t)) do at = math.min(at, first_score(t.p .. 'ready:' .. priority)) end
     if t.flow then at = math.min(at, first_score(t.p .. 'ring')) end
   end

@@ -134,7 +134,7 @@ local function forget_unused(t)
   end
   -- A watched type stays, so that a later sweep finds its hash.
   local known = t.paused or t.watched or t.flow or call('EXISTS', t.p .. 'paused', t.p .. 'blocked', t.p .. 'aside', t.p .. 'leases',
-    t.p .. 'claims', t.p .. 'ends', t.p .. 'searched', t.p .. 'done:${state.completed}', t.p .. 'done:${state.failed}', t.p .. 'done:${state.cancelled}') > 0
+    t.p .. 'claims', t.p .. 'ends', t.p .. 'lots', t.p .. 'searched', t.p .. 'done:${state.completed}', t.p .. 'done:${state.failed}', t.p .. 'done:${state.cancelled}') > 0
   for _, priority in ipairs(priorities(t)) do known = known or call('EXISTS', t.p .. 'ready:' .. priority) == 1 end
   if not known then
     call('SREM', base .. ':types', t.name)

@@ -3,7 +3,7 @@
 /** When the first job of a type could be claimed: by its runAt, or by the end of its lease. */
 export const firstDue = `
     local at = INF
-    for _, set in ipairs({ 'ready:0', 'leases', 'claims' }) do
+    for _, set in ipairs({ 'ready:0', 'lots', 'leases', 'claims' }) do
       local first = call('ZRANGE', p .. set, 0, 0, 'WITHSCORES')[2]
       if first then at = math.min(at, tonumber(first)) end
     end

@@ -65,15 +65,18 @@ ${leaveClaim}
     return #leases / 2
   end
 
-  -- Spreads the claims whose leases end between two instants, in this order or backwards, until so many jobs are listed.
+  -- Spreads the claims whose leases end between two instants, in this order or backwards, until so many jobs are listed. Returns
+  -- whether no entry is left there, and whether one was spread.
   function claims.spread(p, from, to, most, backwards)
+    local any = false
     while most > 0 do
       local first
       if backwards then first = call('ZREVRANGEBYSCORE', p .. 'claims', to, from, 'WITHSCORES', 'LIMIT', 0, 1)
       else first = call('ZRANGEBYSCORE', p .. 'claims', from, to, 'WITHSCORES', 'LIMIT', 0, 1) end
-      if not first[1] then return end
-      most = most - spread_claim(p, first[1], first[2])
+      if not first[1] then return true, any end
+      any, most = true, most - spread_claim(p, first[1], first[2])
     end
+    return false, any
   end
 
   -- The number of jobs that entries of claims list.

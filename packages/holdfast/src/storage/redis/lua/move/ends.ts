@@ -38,15 +38,18 @@ do
     call('ZADD', p .. 'done:${state.completed}', 'NX', unpack(adds))
     return #ids
   end
-  -- Spreads the entries between two instants, in this order or backwards, until so many jobs are listed.
+  -- Spreads the entries between two instants, in this order or backwards, until so many jobs are listed. Returns
+  -- whether no entry is left there, and whether one was spread.
   function ends.spread(p, from, to, most, backwards)
+    local any = false
     while most > 0 do
       local entry
       if backwards then entry = call('ZREVRANGEBYSCORE', p .. 'ends', to, from, 'LIMIT', 0, 1)[1]
       else entry = call('ZRANGEBYSCORE', p .. 'ends', from, to, 'LIMIT', 0, 1)[1] end
-      if not entry then return end
-      most = most - ends.spread_one(p, entry)
+      if not entry then return true, any end
+      any, most = true, most - ends.spread_one(p, entry)
     end
+    return false, any
   end
   -- The job changes: spreads the entry that lists it, if it still is in one.
   function ends.leave(j)

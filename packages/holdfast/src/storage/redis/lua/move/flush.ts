@@ -79,6 +79,7 @@ local function flush()
   for _, j in ipairs(dirty) do
     local set, member, score, state_set, value
     if not j.erased then set, member, score, state_set, value = memberships(j) end
+    if j.in_lot then lots.leave(j) end
     if j.claim then claims.leave(j) end
     if j.batched then ends.leave(j) end
     if j.set and (j.set ~= set or j.member ~= member) then put(rems, j.set, j.member) end

@@ -1,7 +1,7 @@
 // Records as tables: read, changed and written as a whole. codec/record.ts describes the layout.
 
 import { stateCodes as state } from '../../../rules/job/codes.ts'
-import { completedByHolder, completedInBatch, flags, leasedByClaim } from '../../codec/record.ts'
+import { completedByHolder, completedInBatch, flags, leasedByClaim, queuedInLot } from '../../codec/record.ts'
 import { places } from './jobs.ts'
 
 export const record = `
@@ -35,6 +35,8 @@ local function decode_record(j, record)
   -- In an entry of several (ends.ts).
   j.batched = state == ${completedInBatch}
   j.by_holder = j.batched or state == ${completedByHolder}
+  j.in_lot = state == ${queuedInLot}
+  if j.in_lot then state = ${state.queued} end
   local by_claim = state == ${leasedByClaim}
   if by_claim then state = ${state.processing} end
   if at <= #record and (inner == ${state.processing} or state == ${state.processing} or j.by_holder) then
