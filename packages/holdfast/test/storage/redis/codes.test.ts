@@ -4,7 +4,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { outcomeCodes, reasonCodes, refusalCodes, stateCodes } from '../../../src/storage/rules/job/codes.ts'
 import * as codes from '../../../src/storage/redis/codec/codes.ts'
-import { completedByHolder } from '../../../src/storage/redis/codec/record.ts'
+import {
+  completedByHolder,
+  completedInBatch,
+  leasedByClaim,
+  queuedInLot,
+} from '../../../src/storage/redis/codec/record.ts'
 import { serverScripts } from '../../../src/storage/redis/lua/scripts.ts'
 
 const { wordsOf, ...tables } = codes
@@ -19,9 +24,10 @@ for (const [name, table] of Object.entries({ ...tables, stateCodes, outcomeCodes
   })
 }
 
-test('the byte of a job that its holder completed is no state, and fits in a byte', () => {
-  assert.ok(!Object.values<number>(stateCodes).includes(completedByHolder))
-  assert.equal(completedByHolder & 255, completedByHolder)
+test('the last bytes of records that are no states are numbers of their own, and fit in a byte', () => {
+  const bytes = [...Object.values<number>(stateCodes), completedByHolder, completedInBatch, leasedByClaim, queuedInLot]
+  assert.equal(new Set(bytes.map((byte) => byte & 255)).size, bytes.length)
+  assert.ok(bytes.every((byte) => (byte & 255) === byte))
 })
 
 test('no script contains a code that is missing from its table', () => {

@@ -40,7 +40,7 @@ test('adds, claims and settles of plain jobs send the commands of their fast pat
     outcomes = claimedNow.jobs.map((each) => ended(each, 'completed'))
     assert.equal(claimedNow.jobs[0]!.timeoutMs, 5_000)
   })
-  assert.equal(namesOf(claimed), 'TIME HMGET ZRANGEBYSCORE ZRANGEBYSCORE MGET ZREM MSET ZADD')
+  assert.equal(namesOf(claimed), 'TIME HMGET ZRANGEBYSCORE ZRANGEBYSCORE ZRANGEBYSCORE MGET ZREM MSET ZADD')
   const settled = await commandsOf(() => storage.settle(outcomes))
   assert.equal(namesOf(settled), 'TIME HMGET MGET SET SET SET ZREM ZADD PUBSUB PUBLISH')
 })

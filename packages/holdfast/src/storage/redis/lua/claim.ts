@@ -3,7 +3,6 @@
 // The answer is a packed list, then for each job its record as it is now, followed by its payload if that has a key of its
 // own, and by the results of its blockers if it has some.
 
-import { stateCodes as state } from '../../rules/job/codes.ts'
 import { limits } from './claim/limits.ts'
 import { line } from './claim/line.ts'
 import { ring } from './claim/ring.ts'
@@ -21,6 +20,7 @@ local recovered, ended, granted, ids, kinds = {}, {}, {}, {}, {}
 local ahead = is_ahead(worker)
 ${line}
 local function take_back_lost(t, max)
+  claims.spread(t.p, '-inf', now, ${recoverLimit})
   for _, id in ipairs(call('ZRANGEBYSCORE', t.p .. 'leases', '-inf', now, 'LIMIT', 0, ${recoverLimit})) do
     local j = stored(t, id)
     if j then recovered[#recovered + 1] = take_back(j, ended, max) else call('ZREM', t.p .. 'leases', id) end
@@ -80,11 +80,7 @@ for _, turn in ipairs(limited) do end_turn(turn) end
 flush()
 
 -- Each claim that comes here removes some expired ids from the sets of ends. The sweep removes the rest.
-for _, turn in ipairs(all) do
-  local set = turn.t.p .. 'done:${state.completed}'
-  local over = call('ZRANGEBYSCORE', set, '-inf', '(' .. now - 1000, 'LIMIT', 0, 100)
-  if #over > 0 and expires then call_many('ZREM', set, over) end
-end
+for _, turn in ipairs(all) do ends.drop_expired(turn.t.p) end
 send()
 table.insert(granted, 1, pack({ now, settled, recovered, ended, ids, #wanted > 1 and kinds }))
 return granted

@@ -34,7 +34,11 @@ end
 -- As rules/next-start.ts.
 local function line_of(t)
   for _, priority in ipairs(priorities(t)) do
-    local member = call('ZRANGEBYSCORE', t.p .. 'ready:' .. priority, '-inf', now, 'LIMIT', 0, 1)[1]
+    local first = call('ZRANGEBYSCORE', t.p .. 'ready:' .. priority, '-inf', now, 'WITHSCORES', 'LIMIT', 0, 1)
+    local member, id, run_at, order = first[1], nil, nil, nil
+    if priority == 0 then id, run_at, order = lots.first(t.p) end
+    local score = tonumber(first[2] or INF)
+    if id and (run_at < score or run_at == score and order < numbers_of('>I6', member)) then return id end
     if member then return sub(member, 7) end
   end
   return false
@@ -58,10 +62,11 @@ end
 local function next_start(name, list, key, weight)
   local t, limits = type_of(name), read_limits(list)
   local line, lease_end = line_of(t), first_lease_end(t)
-  local use = type_use(t, limits, call('ZCARD', t.p .. 'leases'), weight)
+  local use = type_use(t, limits, claims.leased(t.p), weight)
   use[4], use[5] = t.paused or false, t.flow and (t.flow.slowed or 0) > now and t.flow.slowed or false
   use[6], use[7], use[8] = lease_end ~= INF and lease_end, line, turn_of(t, limits, line)
-  use[9], use[10] = key and next_of_group(t, limits, key, weight), call('ZCOUNT', t.p .. 'aside', '-inf', now)
+  use[9] = key and next_of_group(t, limits, key, weight)
+  use[10] = call('ZCOUNT', t.p .. 'aside', '-inf', now) + lots.count(t.p, now)
   for _, priority in ipairs(priorities(t)) do
     use[10] = use[10] + call('ZCOUNT', t.p .. 'ready:' .. priority, '-inf', now)
   end
@@ -73,7 +78,7 @@ for index, name in ipairs(names) do
   local p = t.p
   local sets = { p .. 'aside' }
   for _, priority in ipairs(priorities(t)) do sets[#sets + 1] = p .. 'ready:' .. priority end
-  local waiting, due, first = 0, 0, INF
+  local waiting, due, first = lots.count(p), lots.count(p, now), first_score(p .. 'lots')
   for _, set in ipairs(sets) do
     waiting = waiting + call('ZCARD', set)
     due = due + call('ZCOUNT', set, '-inf', now)
@@ -84,16 +89,17 @@ for index, name in ipairs(names) do
   -- By the states' numbers, plus one.
   local states = {}
   states[${state.scheduled + 1}], states[${state.blocked + 1}] = waiting - failing - queued, call('ZCARD', p .. 'blocked')
-  states[${state.queued + 1}], states[${state.processing + 1}] = queued, call('ZCARD', p .. 'leases')
+  states[${state.queued + 1}], states[${state.processing + 1}] = queued, claims.leased(p)
   states[${state.failing + 1}] = failing
   for state = ${state.completed}, ${state.cancelled} do
     states[state + 1] = call('ZCOUNT', p .. 'done:' .. state, '(' .. now, '+inf')
   end
+  states[${state.completed + 1}] = states[${state.completed + 1}] + ends.count(p)
   local groups_paused = {}
   local found = call('HGETALL', p .. 'paused')
   for at = 1, #found, 2 do groups_paused[#groups_paused + 1] = { found[at], decode(found[at + 1]) } end
   answers[index] = {
-    name, states, due + call('ZCOUNT', p .. 'leases', '-inf', now), waiting - due, first <= now and first or false,
+    name, states, due + claims.lost(p), waiting - due, first <= now and first or false,
     t.paused or false, groups_paused, t.flow and (t.flow.slowed or 0) > now and t.flow.slowed or false,
   }
   if asked and asked[1] == name then

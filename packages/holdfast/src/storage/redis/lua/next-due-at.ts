@@ -5,7 +5,8 @@ export const nextDueAt = `
 -- As dueByLimits of rules/limits.ts. limits: as in claim/limits.ts.
 local function due_at(t, limits)
   local at = first_lease_end(t)
-  if not (limits[1] and call('ZCARD', t.p .. 'leases') >= limits[1]) then
+  if not (limits[1] and claims.leased(t.p) >= limits[1]) then
+    at = math.min(at, first_score(t.p .. 'lots'))
     for _, priority in ipairs(priorities(t)) do at = math.min(at, first_score(t.p .. 'ready:' .. priority)) end
     if t.flow then at = math.min(at, first_score(t.p .. 'ring')) end
   end

@@ -41,6 +41,7 @@ local names, limit, older = unpack(cmsgpack.unpack(ARGV[1]))
 local recovered = {}
 for _, name in ipairs(names) do
   local t = type_of(name)
+  claims.spread(t.p, '-inf', older and '+inf' or now, older and INF or limit - #recovered)
   local ids
   if older then ids = call('ZRANGE', t.p .. 'leases', 0, -1)
   else ids = call('ZRANGEBYSCORE', t.p .. 'leases', '-inf', now, 'LIMIT', 0, math.min(limit - #recovered, 100000)) end

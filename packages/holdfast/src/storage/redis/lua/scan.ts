@@ -1,5 +1,6 @@
 // What list reads before it reads records: names and priorities of types, and the members of sorted sets.
 
+import { stateCodes as state } from '../../rules/job/codes.ts'
 import { flags } from '../codec/record.ts'
 
 /** ARGV: the types, or false for all. Answers with each type and its priorities. */
@@ -31,6 +32,13 @@ const ranks = `
 -- A segment: 1 set  2 whether the bounds are members, not scores  3 least and  4 greatest bound  5 score and  6 member to go on from
 -- 7 length of what stands before the id in a member; false: the member names the instant of creation too
 local function at_time(bound) return (string.gsub(bound, 'now', format('%.0f', now))) end
+-- The prefix of the keys of its type, and the name of the set. Jobs of these sets may be listed by several in one entry
+-- (move/claims.ts, move/ends.ts, move/lots.ts).
+local leased, ended, ready = 'leases', 'done:${state.completed}', 'ready:0'
+local function names_of(segment)
+  local colon = string.find(segment[1], ':', 1, true)
+  return base .. sub(segment[1], 1, colon), sub(segment[1], colon + 1)
+end
 local function ranks_of(set, segment)
   local by_member, min, max = segment[2], segment[3], segment[4]
   if by_member then return call('ZCARD', set) - call('ZLEXCOUNT', set, min, '+'), call('ZLEXCOUNT', set, '-', max) end
@@ -41,10 +49,17 @@ end
 /** ARGV: segments. Answers with the number of members in each. */
 export const sizes = `
 ${ranks}
+-- Those that are due, those that are not, or both: by the bounds of the segment.
+local function waiting_in_lots(p, segment)
+  local due = lots.count(p, now)
+  return (segment[3] == '-inf' and due or 0) + (segment[4] == '+inf' and lots.count(p) - due or 0)
+end
 local answers = {}
 for index, segment in ipairs(cmsgpack.unpack(ARGV[1])) do
   local from, to = ranks_of(base .. segment[1], segment)
-  answers[index] = math.max(0, to - from)
+  local p, name = names_of(segment)
+  local more = name == leased and claims.count(p) or name == ended and ends.count(p) or name == ready and waiting_in_lots(p, segment) or 0
+  answers[index] = math.max(0, to - from) + more
 end
 return pack({ now, answers })
 `
@@ -89,8 +104,25 @@ local function rank_of(set, score, member)
 end
 
 -- The key of a job's record, without its id.
-local function records_of(segment)
-  return base .. sub(segment[1], 1, string.find(segment[1], ':', 1, true)) .. 'job:'
+local function records_of(segment) return names_of(segment) .. 'job:' end
+
+-- Lists by themselves the jobs that could be among the next ones of a segment, so many at least. edge: the score of the last of them,
+-- if the set has as many. Returns whether no other job could be among them, and whether one was listed.
+local function spread(segment, count, edge)
+  local p, name = names_of(segment)
+  local each = name == leased and claims.spread or name == ended and ends.spread or name == ready and lots.spread
+  if not each then return true, false end
+  local from, to = at_time(segment[3]), at_time(segment[4])
+  if segment[5] and backwards then to = segment[5] elseif segment[5] then from = segment[5] end
+  if edge and backwards then from = edge elseif edge then to = edge end
+  return each(p, from, to, count, backwards)
+end
+-- The ranks from which, and before which, the next members of a segment are.
+local function next_ranks(set, segment)
+  local from, to = ranks_of(set, segment)
+  if segment[5] and backwards then to = math.min(to, rank_of(set, segment[5], segment[6]))
+  elseif segment[5] then from = math.max(from, rank_of(set, segment[5], segment[6])) end
+  return from, to
 end
 
 -- Whether the job of an entry of the search index (move/search.ts) has a wanted state.
@@ -112,10 +144,15 @@ local score, member = false, false
 for index, segment in ipairs(segments) do
   if count >= most then break end
   local set = base .. segment[1]
-  local from, to = ranks_of(set, segment)
-  if segment[5] and backwards then to = math.min(to, rank_of(set, segment[5], segment[6]))
-  elseif segment[5] then from = math.max(from, rank_of(set, segment[5], segment[6])) end
   local left = most - count
+  local from, to = next_ranks(set, segment)
+  local is_spread, any
+  repeat
+    local last = backwards and to - 1 - left or from + left
+    local edge = to - from > left and call('ZRANGE', set, last, last, 'WITHSCORES')[2]
+    is_spread, any = spread(segment, left + 1, edge)
+    if any then from, to = next_ranks(set, segment) end
+  until is_spread
   local is_more = to - from > left
   if is_more and backwards then from = to - left elseif is_more then to = from + left end
   local page = to > from and call('ZRANGE', set, from, to - 1, 'WITHSCORES') or {}

@@ -29,10 +29,13 @@ import { standing } from './job/standing.ts'
 import { states } from './job/states.ts'
 import { wait } from './job/wait.ts'
 import { kvGet, kvList, kvRules, kvWrite } from './kv.ts'
+import { claims } from './move/claims.ts'
 import { commands } from './move/commands.ts'
+import { ends as endBatches } from './move/ends.ts'
 import { flush } from './move/flush.ts'
 import { groups } from './move/groups.ts'
 import { jobs } from './move/jobs.ts'
+import { lots } from './move/lots.ts'
 import { record } from './move/record.ts'
 import { search } from './move/search.ts'
 import { signals } from './move/signals.ts'
@@ -58,14 +61,20 @@ export interface Script {
 export type Scripts = ReturnType<typeof makeScripts>
 
 // The order of parts is that of definitions: Lua sees what stands above.
-const move = [commands, states, types, signals, record, jobs, groups, search, flush].join('')
+const move = [commands, states, types, signals, record, jobs, claims, endBatches, lots, groups, search, flush].join('')
 const ends = [wait, hold, attempt, key, dependents, finish, deadline].join('')
 const adding = [ends, block, standing, refuse, addRules].join('')
 
-/** @param time for tests: a clock that is set by hand, with keys that only the scripts' own rules expire */
-export function makeScripts(time = serverTime) {
+/** Jobs that are leased or completed together are listed by one entry from this number on: below it, one entry each costs less. */
+const fewestListedTogether = 4
+
+/**
+ * @param time for tests: a clock that is set by hand, with keys that only the scripts' own rules expire
+ * @param fewest for tests: the number of jobs from which on one entry lists them together
+ */
+export function makeScripts(time = serverTime, fewest = fewestListedTogether) {
   const makeFast = (name: string, scriptFlags: string, fast: string, ...parts: readonly string[]): Script => {
-    const source = `#!lua${scriptFlags && ` flags=${scriptFlags}`}\n${time}${start}${fast}${move}${parts.join('')}`
+    const source = `#!lua${scriptFlags && ` flags=${scriptFlags}`}\n${time}local fewest = ${fewest}${start}${fast}${move}${parts.join('')}`
     return { name, source, sha: createHash('sha1').update(source).digest('hex') }
   }
   const make = (name: string, scriptFlags: string, ...parts: readonly string[]): Script =>
@@ -87,7 +96,7 @@ export function makeScripts(time = serverTime) {
     types: make('types', 'no-writes', typeList),
     fields: make('fields', 'no-writes', fields),
     sizes: make('sizes', 'no-writes', sizes),
-    window: make('window', 'no-writes', window),
+    window: make('window', 'allow-oom', window),
     kvGet: make('kvGet', 'no-writes', kvRules, kvGet),
     kvWrite: make('kvWrite', '', kvRules, kvWrite),
     kvDelete: make('kvDelete', 'allow-oom', kvRules, kvWrite),

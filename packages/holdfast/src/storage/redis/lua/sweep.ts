@@ -24,8 +24,29 @@ local function end_late(t)
   flush()
 end
 
+-- Entries of several ended jobs, whose time is over. If Redis has expired all of their records, they are deleted whole; jobs of
+-- others are listed by themselves.
+local function open_batches(t)
+  local left = limit - swept
+  while left >= 0 do
+    local entry = call('ZRANGEBYSCORE', t.p .. 'ends', '-inf', now, 'LIMIT', 0, 1)[1]
+    if not entry then return end
+    local ids, keys = ends.read(entry), {}
+    for index, id in ipairs(ids) do keys[index] = t.p .. 'job:' .. id end
+    left = left - #ids
+    if left >= 0 and call('EXISTS', unpack(keys)) == 0 then
+      ends.drop(t.p, entry, #ids)
+      for _, id in ipairs(ids) do put(dones, t, id) end
+      swept = swept + #ids
+    else
+      ends.spread_one(t.p, entry)
+    end
+  end
+end
+
 local function delete_expired(t, state)
   local set = t.p .. 'done:' .. state
+  if state == ${state.completed} then open_batches(t) end
   for _, id in ipairs(call('ZRANGEBYSCORE', set, '-inf', now, 'LIMIT', 0, math.max(0, limit - swept) + 1)) do
     if swept >= limit then
       more = true
@@ -45,6 +66,9 @@ local function delete_expired(t, state)
     elseif is_gone(j) then
       swept = swept + #jobs_of(chain)
       forget(chain)
+    else
+      -- Of an earlier life of the id.
+      call('ZREM', set, id)
     end
   end
   flush()
@@ -81,8 +105,10 @@ end
 local function delete_beyond(t, state, count)
   local set = t.p .. 'done:' .. state
   local excess = call('ZCOUNT', set, '(' .. now, '+inf') - count
+  if state == ${state.completed} then excess = excess + ends.count(t.p) end
   if excess <= 0 then return end
   local deleted, left = 0, limit - swept
+  if state == ${state.completed} and left > 0 then ends.spread(t.p, '(' .. now, '+inf', math.min(left, excess) + ${kept}) end
   local ids = left > 0 and call('ZRANGEBYSCORE', set, '(' .. now, '+inf', 'LIMIT', 0, math.min(left, excess) + ${kept}) or {}
   for _, id in ipairs(ids) do
     if deleted >= left or excess <= 0 then break end
@@ -108,7 +134,7 @@ local function forget_unused(t)
   end
   -- A watched type stays, so that a later sweep finds its hash.
   local known = t.paused or t.watched or t.flow or call('EXISTS', t.p .. 'paused', t.p .. 'blocked', t.p .. 'aside', t.p .. 'leases',
-    t.p .. 'searched', t.p .. 'done:${state.completed}', t.p .. 'done:${state.failed}', t.p .. 'done:${state.cancelled}') > 0
+    t.p .. 'claims', t.p .. 'ends', t.p .. 'lots', t.p .. 'searched', t.p .. 'done:${state.completed}', t.p .. 'done:${state.failed}', t.p .. 'done:${state.cancelled}') > 0
   for _, priority in ipairs(priorities(t)) do known = known or call('EXISTS', t.p .. 'ready:' .. priority) == 1 end
   if not known then
     call('SREM', base .. ':types', t.name)

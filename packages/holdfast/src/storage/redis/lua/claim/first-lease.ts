@@ -8,12 +8,14 @@ end
 
 -- The first end of a lease. A lost lease of a paused group could not be claimed again.
 local function first_lease_end(t)
-  if call('EXISTS', t.p .. 'paused') == 0 then return first_score(t.p .. 'leases') end
+  -- Claims list jobs without a group only.
+  local first = first_score(t.p .. 'claims')
+  if call('EXISTS', t.p .. 'paused') == 0 then return math.min(first, first_score(t.p .. 'leases')) end
   local leases = call('ZRANGE', t.p .. 'leases', 0, -1, 'WITHSCORES')
   for index = 1, #leases, 2 do
     local j = stored(t, leases[index])
-    if not (j and j.group_key and group_of(t, j.group_key).paused) then return tonumber(leases[index + 1]) end
+    if not (j and j.group_key and group_of(t, j.group_key).paused) then return math.min(first, tonumber(leases[index + 1])) end
   end
-  return INF
+  return first
 end
 `

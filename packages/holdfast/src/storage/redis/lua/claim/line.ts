@@ -70,6 +70,7 @@ do
 
   -- The members of due jobs, in the order of their claim, and the sorted set of each: one for all, or a list.
   local function due_members(t, count)
+    lots.spread(t.p, '-inf', now, count)
     if #t.prios == 0 then
       local set = t.p .. 'ready:0'
       return call('ZRANGEBYSCORE', set, '-inf', now, 'LIMIT', 0, count), set

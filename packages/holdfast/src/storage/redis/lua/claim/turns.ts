@@ -144,7 +144,7 @@ function limit_turn(turn)
   -- Only a rate weighs the jobs of the line, and only without turns are they read, to be compared with others.
   if limits.rate then turn.admits = admits end
   turn.reads_all = limits.fair == false
-  if limits.concurrency then turn.room = limits.concurrency - call('ZCARD', t.p .. 'leases') end
+  if limits.concurrency then turn.room = limits.concurrency - claims.leased(t.p) end
   turn.is_stopped = f and f.slowed and f.slowed > now
     or limits.rate and frees_at(f, limits.rate, f and f.next_weight or 1) > now
 end

@@ -2,7 +2,8 @@
 // outcomes of the same type or none.
 
 import { stateCodes as state } from '../../../rules/job/codes.ts'
-import { flags } from '../../codec/record.ts'
+import { flags, leasedByClaim } from '../../codec/record.ts'
+import { readLine, takeLine } from './line.ts'
 import { firstDue } from './next-due-at.ts'
 import { readOutcomes, writeOutcomes } from './settle.ts'
 
@@ -13,21 +14,26 @@ local wanted = request[4][1]
 if #request[4] == 1 and not wanted[6] and request[3] <= 3500 and #list <= 17500 and (not outcomes or outcomes[1] == wanted[1]) then
   local p, slots = base .. wanted[5] .. ':', request[3]
   if wanted[3] then slots = math.min(slots, wanted[3]) end
-  local state = call('HMGET', p .. 'type', 'paused', 'prios', 'watched', 'flow')
+  local state = call('HMGET', p .. 'type', 'paused', 'prios', 'watched', 'flow', 'lots')
   local is_plain = not state[1] and not state[2] and not state[4] and not (state[3] and tonumber(state[3]) > now)
   -- The rules take lost leases back.
-  if is_plain then is_plain = #call('ZRANGEBYSCORE', p .. 'leases', '-inf', now, 'LIMIT', 0, 1) == 0 end
-  ${readOutcomes}
-  local members = is_plain and slots > 0 and call('ZRANGEBYSCORE', p .. 'ready:0', '-inf', now, 'LIMIT', 0, slots) or {}
-  local job_keys, job_ids, granted, written, leases = {}, {}, {}, {}, {}
-  for index, member in ipairs(members) do
-    job_ids[index] = sub(member, 7)
-    job_keys[index] = p .. 'job:' .. job_ids[index]
+  if is_plain then
+    is_plain = #call('ZRANGEBYSCORE', p .. 'leases', '-inf', now, 'LIMIT', 0, 1) == 0
+      and #call('ZRANGEBYSCORE', p .. 'claims', '-inf', now, 'LIMIT', 0, 1) == 0
   end
-  if #members > 0 then
+  ${readOutcomes}
+  local job_keys, job_ids, granted, written, leases = {}, {}, {}, {}, {}
+  local by_claim, till_text
+  ${readLine}
+  for index, id in ipairs(job_ids) do job_keys[index] = p .. 'job:' .. id end
+  if #job_ids > 0 then
     local worker, label, till = request[1], request[2], now + wanted[2]
     local lease = bytes_of('>I2I2', #worker + 1, label and #label + 1 or 0) .. (label or '') .. bytes_of('>I6d', now, till) .. worker
-    local leases_of, till_text, size = {}, format('%.17g', till), 0
+    local leases_of, size = {}, 0
+    till_text = format('%.17g', till)
+    -- One entry lists the leases of the claim (move/claims.ts), unless an earlier claim of this worker has one.
+    by_claim = #job_ids >= fewest and call('HEXISTS', p .. 'claims:left', worker) == 0
+    local last = by_claim and ${leasedByClaim} or ${state.processing}
     for index, record in ipairs(call('MGET', unpack(job_keys))) do
       local flags, high, middle, low = 255, 0, 0, 0
       if record then flags, high, middle, low = byte(record, 1, 4) end
@@ -39,26 +45,32 @@ if #request[4] == 1 and not wanted[6] and request[3] <= 3500 and #list <= 17500 
       local attempts = sub(record, -5, -2)
       local added = leases_of[attempts]
       if not added then
-        added = lease .. bytes_of('>I4I2B', numbers_of('>I4', attempts) + 1, #worker + 1, ${state.processing})
+        added = lease .. bytes_of('>I4I2B', numbers_of('>I4', attempts) + 1, #worker + 1, last)
         leases_of[attempts] = added
       end
       record = record .. added
       granted[index + 1] = record
       written[size + 1], written[size + 2] = job_keys[index], record
-      leases[size + 1], leases[size + 2] = till_text, job_ids[index]
+      if not by_claim then leases[size + 1], leases[size + 2] = till_text, job_ids[index] end
       size = size + 2
     end
   end
   if is_plain then
     ${writeOutcomes}
-    if #members > 0 then
-      call('ZREM', p .. 'ready:0', unpack(members))
+    if #job_ids > 0 then
+      ${takeLine}
       call('MSET', unpack(written))
-      call('ZADD', p .. 'leases', unpack(leases))
+      if by_claim then
+        call('ZADD', p .. 'claims', till_text, request[1])
+        call('HSET', p .. 'claims:left', request[1], #job_ids)
+        call('HSET', p .. 'claims:ids', request[1], pack(job_ids))
+      else
+        call('ZADD', p .. 'leases', unpack(leases))
+      end
     end
     -- A claim that finds less than it has slots for is followed by nextDueAt: the answer has it already.
     local due
-    if #members < slots and call('EXISTS', p .. 'paused') == 0 then
+    if #job_ids < slots and call('EXISTS', p .. 'paused') == 0 then
       ${firstDue}
       due = at ~= INF and math.max(at, now)
     end

@@ -2,8 +2,11 @@
 
 /** When the first job of a type could be claimed: by its runAt, or by the end of its lease. */
 export const firstDue = `
-    local first, lease = call('ZRANGE', p .. 'ready:0', 0, 0, 'WITHSCORES'), call('ZRANGE', p .. 'leases', 0, 0, 'WITHSCORES')
-    local at = math.min(first[2] and tonumber(first[2]) or INF, lease[2] and tonumber(lease[2]) or INF)
+    local at = INF
+    for _, set in ipairs({ 'ready:0', 'lots', 'leases', 'claims' }) do
+      local first = call('ZRANGE', p .. set, 0, 0, 'WITHSCORES')[2]
+      if first then at = math.min(at, tonumber(first)) end
+    end
 `
 
 /** ARGV: for each type its name, its form in keys, and limits or false. */

@@ -2,7 +2,9 @@
 // watches, and that is not full.
 
 import { stateCodes as state } from '../../../rules/job/codes.ts'
-import { completedByHolder, flags } from '../../codec/record.ts'
+import { completedByHolder, completedInBatch, flags, leasedByClaim } from '../../codec/record.ts'
+import { leaveClaim } from '../move/claims.ts'
+import { mostInBatch } from '../move/ends.ts'
 import { keptForever } from '../move/jobs.ts'
 
 /**
@@ -20,21 +22,23 @@ export const readOutcomes = `
   end
   local records = is_plain and count > 0 and call('MGET', unpack(keys)) or {}
   local ids, ends, tills, verdicts, size = {}, {}, {}, {}, 0
+  -- Those with a lease of their own, and the numbers of the others by their claims (move/claims.ts). Ends that are listed together
+  -- (move/ends.ts), by their instants.
+  local leased, claims, batches, batch = {}, {}, count >= fewest and {}
   local worker, attempt, fence, keep, at, at_text, at_bytes, till
-  local finished, completed = bytes_of('>I6', now), char(${completedByHolder})
+  local finished, completed = bytes_of('>I6', now), char(batches and ${completedInBatch} or ${completedByHolder})
   for index = 1, is_plain and count or 0 do
     local from, record = 5 * index, records[index]
     if list[from - 3] ~= worker or list[from - 2] ~= attempt then
       worker, attempt = list[from - 3], list[from - 2]
-      fence = worker .. bytes_of('>I4I2B', attempt, #worker + 1, ${state.processing})
+      fence = worker .. bytes_of('>I4I2', attempt, #worker + 1)
     end
-    -- Only a record with the lease in force ends in these bytes.
-    if not record or sub(record, -#fence) ~= fence then
-      is_plain = false
-      break
-    end
-    local flags = byte(record, 1)
-    if flags > ${flags.later} then
+    -- Only a record with the lease in force ends in the fence and one of these bytes.
+    local flags, last = 255
+    if record and sub(record, -#fence - 1, -2) == fence then flags, last = byte(record, 1), byte(record, -1) end
+    if flags <= ${flags.later} and last == ${leasedByClaim} then claims[worker] = (claims[worker] or 0) + 1
+    elseif flags <= ${flags.later} and last == ${state.processing} then leased[#leased + 1] = list[from - 4]
+    else
       is_plain = false
       break
     end
@@ -49,13 +53,21 @@ export const readOutcomes = `
       at_text = format('%.17g', at == INF and ${keptForever} + now or at)
       till = expires and at <= 8e15 and format('%.0f', math.ceil(at)) or false
       at_bytes = bytes_of('>d', at)
+      if batches then
+        batch = batches[at_text] or {}
+        batches[at_text] = batch
+      end
     end
     local result = list[from]
     if result then records[index] = record .. finished .. at_bytes .. '\\1' .. result .. completed
     else records[index] = record .. finished .. at_bytes .. '\\0' .. completed end
     ids[index], tills[index], verdicts[index] = list[from - 4], at > now and till or at <= now and expires, at == INF or at
     -- A record that is kept for 0 ms is counted nowhere.
-    if tills[index] ~= true then
+    if tills[index] == true then
+      -- It is deleted.
+    elseif batches then
+      batch[#batch + 1] = ids[index]
+    else
       ends[size + 1], ends[size + 2] = at_text, ids[index]
       size = size + 2
     end
@@ -74,8 +86,17 @@ export const writeOutcomes = `
     else call('SET', keys[index], records[index], 'PXAT', to) end
   end
   if count > 0 then
-    call('ZREM', p .. 'leases', unpack(ids))
+    if #leased > 0 then call('ZREM', p .. 'leases', unpack(leased)) end
+    for worker, count in pairs(claims) do
+${leaveClaim}    end
     if #ends > 0 then call('ZADD', p .. 'done:${state.completed}', unpack(ends)) end
+    for at, batch in pairs(batches or {}) do
+      for first = 1, #batch, ${mostInBatch} do
+        local some = #batch <= ${mostInBatch} and batch or { unpack(batch, first, math.min(first + ${mostInBatch - 1}, #batch)) }
+        call('ZADD', p .. 'ends', at, bytes_of('>dI2', tonumber(at), #some) .. pack(some))
+      end
+      if #batch > 0 then call('HINCRBY', p .. 'type', 'ended', #batch) end
+    end
     local entries, listeners = ids, redis.pcall('PUBSUB', 'NUMSUB', p .. 'done')
     -- Listeners are sent tokens and results with the ids, so that none of them reads the record.
     if (listeners[2] or 0) > 0 then

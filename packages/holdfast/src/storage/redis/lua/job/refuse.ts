@@ -37,7 +37,7 @@ if may_refuse then
   local function waiting_of(t)
     if not t.waiting then
       flush()
-      local count = call('ZCARD', t.p .. 'aside') + call('ZCARD', t.p .. 'blocked')
+      local count = call('ZCARD', t.p .. 'aside') + call('ZCARD', t.p .. 'blocked') + lots.count(t.p)
       for _, priority in ipairs(priorities(t)) do count = count + call('ZCARD', t.p .. 'ready:' .. priority) end
       t.waiting = count
     end

@@ -79,6 +79,9 @@ local function flush()
   for _, j in ipairs(dirty) do
     local set, member, score, state_set, value
     if not j.erased then set, member, score, state_set, value = memberships(j) end
+    if j.in_lot then lots.leave(j) end
+    if j.claim then claims.leave(j) end
+    if j.batched then ends.leave(j) end
     if j.set and (j.set ~= set or j.member ~= member) then put(rems, j.set, j.member) end
     if set and (j.set ~= set or j.member ~= member or j.score ~= score) then put(adds, set, score, member) end
     if j.state_set and j.state_set ~= state_set then put(rems, j.state_set, j.id) end
@@ -98,6 +101,7 @@ local function flush()
   for set, members in pairs(rems) do call_many('ZREM', set, members) end
   if #records > 0 then call_many('MSET', nil, records) end
   for set, members in pairs(adds) do call_many('ZADD', set, members) end
+  claims.write()
   write_groups()
   write_flows()
 end

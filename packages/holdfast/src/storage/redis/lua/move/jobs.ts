@@ -63,6 +63,7 @@ local function stored(t, id)
   decode_record(j, record)
   jobs[key] = j
   j.set, j.member, j.score, j.state_set, j.value = memberships(j)
+  if j.claim then j.set = nil end
   -- Its chain may have changed in this call before it was read.
   if j.chain then j.value = nil end
   j.expiry_was, j.deadline_was = expiry(j), j.deadline

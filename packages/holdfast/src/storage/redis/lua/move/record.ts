@@ -1,7 +1,7 @@
 // Records as tables: read, changed and written as a whole. codec/record.ts describes the layout.
 
 import { stateCodes as state } from '../../../rules/job/codes.ts'
-import { completedByHolder, flags } from '../../codec/record.ts'
+import { completedByHolder, completedInBatch, flags, leasedByClaim, queuedInLot } from '../../codec/record.ts'
 import { places } from './jobs.ts'
 
 export const record = `
@@ -32,7 +32,13 @@ local function decode_record(j, record)
   local inner
   j.order, j.attempt, inner, at = numbers_of('>I6I4B', record, to + 1)
   local state = byte(record, -1)
-  j.by_holder = state == ${completedByHolder}
+  -- In an entry of several (ends.ts).
+  j.batched = state == ${completedInBatch}
+  j.by_holder = j.batched or state == ${completedByHolder}
+  j.in_lot = state == ${queuedInLot}
+  if j.in_lot then state = ${state.queued} end
+  local by_claim = state == ${leasedByClaim}
+  if by_claim then state = ${state.processing} end
   if at <= #record and (inner == ${state.processing} or state == ${state.processing} or j.by_holder) then
     local worker, label
     worker, label, at = numbers_of('>I2I2', record, at)
@@ -40,6 +46,8 @@ local function decode_record(j, record)
     at = at + math.max(label - 1, 0)
     j.started_at, j.until_at, at = numbers_of('>I6d', record, at)
     j.worker = sub(record, at, at + worker - 2)
+    -- The claim whose entry lists it (claims.ts).
+    if by_claim then j.claim = j.worker end
     j.attempt, at = numbers_of('>I4', record, at + worker - 1)
     at = at + 3
   end

@@ -4,7 +4,7 @@ import { stateCodes } from '../../../rules/job/codes.ts'
 import type { JobRecord, JobRef, JobState } from '../../../storage.ts'
 import { type List, text } from '../../codec/fields.ts'
 import type { Packed } from '../../codec/pack.ts'
-import { completedByHolder } from '../../codec/record.ts'
+import { completedByHolder, completedInBatch, leasedByClaim, queuedInLot } from '../../codec/record.ts'
 import { encodeType, packed } from '../../codec/requests.ts'
 import type { ScriptRunner } from '../script-runner.ts'
 
@@ -99,8 +99,9 @@ export async function readWindow(
 
 /** The last byte of the record of a job in this state. A scheduled job reads as queued once it is due. */
 function lastBytesOf(state: JobState): number[] {
-  if (state === 'queued' || state === 'scheduled') return [stateCodes.queued, stateCodes.scheduled]
-  return state === 'completed' ? [stateCodes.completed, completedByHolder] : [stateCodes[state]]
+  if (state === 'queued' || state === 'scheduled') return [stateCodes.queued, stateCodes.scheduled, queuedInLot]
+  if (state === 'processing') return [stateCodes.processing, leasedByClaim]
+  return state === 'completed' ? [stateCodes.completed, completedByHolder, completedInBatch] : [stateCodes[state]]
 }
 
 /** The part of a list by creation, newest first, that need not be read: jobs created before `bound`. */
