@@ -138,8 +138,8 @@ expectChecks(undefined, 'the claim was sent before the slow-down was answered', 
 const others = tenantKeys.length
 
 /** A job of a group waits from 2 on while jobs of another one are claimed, so many, one at a time. */
-function waits(starts: number, busy?: Run): History {
-  const runs = Array.from({ length: starts }, (_, index): Run => {
+function waits(count: number, busy?: Run): History {
+  const runs = Array.from({ length: count }, (_, index): Run => {
     return { id: `o${index}`, ask: { group: 'tenant-2', ordered: false }, from: 10 + 10 * index, to: 15 + 10 * index }
   })
   return all('limited', ...runs, ...(busy ? [busy] : []), { id: 'head', ask: tenant, from: 500, to: 510 })
