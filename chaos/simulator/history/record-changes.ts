@@ -201,7 +201,8 @@ function endOf(
       ahead,
     }
   }
-  const sent = outcomes.find((one) => one.type === type && one.id === id)
+  // A call may carry outcomes of two attempts of one job.
+  const sent = outcomes.find((one) => one.type === type && one.id === id && 'worker' in one && fenceOf(one) === fence)
   const due =
     sent && (sent.kind === 'retry' || sent.kind === 'released') && !isTerminal(state) ? dueOf(sent, at) : undefined
   const result = isTerminal(state) && outcome === 'completed' ? hashOf(after.result) : undefined
