@@ -30,7 +30,7 @@ try {
   const [page] = await Promise.all([fetch(`${alpha.origin}/`), once(alpha.federation, 'delivered'), follow('bob')])
   console.log(`alpha: bob was followed; GET / answers: ${(await page.text()).trim()}`)
   await Promise.all([once(alpha.federation, 'delivered'), writePost('hello, bob')])
-  await Promise.all([once(alpha.federation, 'delivery_failing'), follow('carol')])
+  await Promise.all([once(alpha.federation, 'delivery_failed'), follow('carol')])
   console.log('alpha: beta has no user carol')
 } finally {
   await Promise.all([alpha.stop(), beta.stop()])

@@ -49,8 +49,8 @@ describe('admin.schedules', () => {
     assert.deepEqual(await client.schedules.list(), [])
     assert.deepEqual(
       logged.map(([data, message]) => [data, message]),
-      ['pause', 'resume', 'put', 'fire', 'remove'].map((what) => {
-        const owner = what === 'fire' || what === 'remove' ? 'chain.' : 'queue.mail'
+      ['paused', 'resumed', 'changed', 'fired', 'removed'].map((what) => {
+        const owner = what === 'fired' || what === 'removed' ? 'chain.' : 'queue.mail'
         return [{ by: 'ada' }, `admin: ${what} schedule 'daily' of ${owner}`]
       }),
     )
