@@ -235,6 +235,8 @@ export function cancelTests(driver: TestDriver): void {
         for (let turn = 0; turn < round % 4; turn++) await new Promise((resolve) => setImmediate(resolve))
         answers.set(id, (await producer.cancel(id)).status)
       }
+      // Those that the worker holds ahead would go back unseen at its stop.
+      await until(() => [...answers].every(([id, status]) => status === 'cancelled' || seen.has(id)))
       await worker.stop()
       for (const [id, status] of answers) assert.equal(seen.has(id), status !== 'cancelled', `${id}: ${status}`)
       const kinds = new Set(answers.values())
