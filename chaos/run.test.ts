@@ -23,6 +23,9 @@ const built = Object.keys(drivers).filter((driver) => `./${driver}` in exported)
 /** Jobs per second at most. More make more load, not other faults. `npm run test:all` has the rate of the driver. */
 const highestRate = isFull ? Infinity : 75
 
+/** One driver of one machine, and one with a server. `npm run test:all` has the others, for which this is the same harness. */
+const ordinary = ['sqlite', 'redis']
+
 for (const driver of built) {
   const kinds = drivers[driver]!.kinds.filter((kind) => kind !== 'full')
   const rate = Math.min(drivers[driver]!.rate, highestRate)
@@ -38,7 +41,7 @@ for (const driver of built) {
 
   test(
     `[trap 9] [trap 41] [trap 43] ${driver}: a short run of ${kinds.join(', ')}`,
-    { timeout: 300_000 },
+    { timeout: 300_000, skip: !isFull && !ordinary.includes(driver) && 'test:all' },
     async (t) => {
       const flags = ['--driver', driver, '--kinds', kinds.join(','), '--rate', String(rate)]
       const { report, output, code } = await chaosUntil(t, isEnough, ...flags)

@@ -82,8 +82,8 @@ const { status } = spawnSync(
   [
     '--test',
     '--conditions=@holdfast/source',
-    // Three for each core: much of what is tested is that something waits.
-    `--test-concurrency=${3 * availableParallelism()}`,
+    // Two more than cores: much of what is tested is that something waits.
+    `--test-concurrency=${availableParallelism() + 2}`,
     // Long enough for a machine that does ten other things. At full size one test makes several times as many calls.
     `--test-timeout=${isFull ? 900_000 : 300_000}`,
     // A process whose tests are done is ended: left alone, Node 26 can spin for ever while it cleans up after the sockets of
