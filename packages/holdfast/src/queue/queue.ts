@@ -40,6 +40,7 @@ import { Lifecycle, type RunOptions } from '../engine/lifecycle.ts'
 import { OpenStreams } from '../engine/open-streams.ts'
 import { retryUntilReady } from '../engine/retry-until-ready.ts'
 import { eventLog } from '../engine/log-events.ts'
+import { installedTracing } from '../engine/tracing.ts'
 import { isHoldfastError } from '../errors.ts'
 import { checkId } from '../option-checks.ts'
 import { resolveOptions } from '../resolve-options.ts'
@@ -578,9 +579,9 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   }
 
   #add<T>(job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {
-    const span = sendSpan(this.name, [job])
-    if (span) return endWith(span, this.#addUntraced(job, answerOf))
-    return this.#addUntraced(job, answerOf)
+    // Nearly no process has telemetry: then the call costs nothing for it.
+    const span = installedTracing() && sendSpan(this.name, [job])
+    return span ? endWith(span, this.#addUntraced(job, answerOf)) : this.#addUntraced(job, answerOf)
   }
 
   #addUntraced<T>(job: Draft, answerOf: (verdict: AddVerdict) => T): Promise<T> {
