@@ -1,5 +1,6 @@
 // The options of chains: the shared words with the defaults of this face, its own options, and the seed's names as aliases.
 
+import { readable } from '../copy-option.ts'
 import { deduplicationOptions as engineDeduplicationOptions } from '../engine/job/deduplication.ts'
 import { cancelOptions, operatorCancelOptions } from '../engine/operate/cancel.ts'
 import { sharedJobOptions } from '../engine/job/job-options.ts'
@@ -15,6 +16,7 @@ import {
   integer,
   integerOrInfinity,
   isBoolean,
+  isFields,
   isFunction,
   isJitter,
   isList,
@@ -143,7 +145,7 @@ export const inProcessWorkerOptions = {
   graceMs: workerStopOptions.graceMs,
   deadlineMs: { check: workerStopOptions.deadlineMs.check },
   jobTypeProcessors: { check: isObject },
-  schedules: { check: isObject },
+  schedules: { check: isFields },
   release: sharedOptions.release,
   clock: sharedOptions.clock,
   stop: { alias: ['graceMs', 'deadlineMs'], check: fieldsOf(workerStopOptions) },
@@ -168,16 +170,16 @@ export const continueOptions = {
   typeName: { check: text(256) },
   input: anything,
   ...jobOptions,
-  schedule: { alias: ['delayMs', 'runAt'], check: isSchedule, convert: scheduleWords },
+  schedule: { alias: ['delayMs', 'runAt'], check: isSchedule, convert: scheduleWords, isData: true },
   startBlockers: { check: isFunction },
-  blockers: { check: isListOfChains },
+  blockers: { check: isListOfChains, isData: true },
   onBlockerFailure: { default: 'fail', check: oneOf('fail', 'wait') },
 } as const satisfies Table
 
 export const startOptions = {
   ...continueOptions,
   id: { check: text(512) },
-  deduplication: { check: isObject },
+  deduplication: { check: isFields, isData: true },
   traceContext: { check: isTraceContext },
   tx: anything,
 } as const satisfies Table
@@ -224,7 +226,7 @@ export const waitForChainOptions = {
 } as const satisfies Table
 
 export const listOptions = {
-  filter: { check: isObject },
+  filter: { check: isFields, isData: true },
   orderDirection: { default: 'desc', check: oneOf('asc', 'desc') },
   cursor: { check: text(65_536) },
   limit: { default: 50, check: integer(1, 1_000) },
@@ -245,6 +247,12 @@ export const chainFilterOptions = { ...filterOptions, rootOnly: { check: isBoole
 /** The one argument of most methods. @throws TypeError INVALID_ARGUMENT unless it is an object */
 export function isGiven(where: string, options: unknown): asserts options is object {
   if (options === null || typeof options !== 'object') throw invalidArgument(`${where} options`, 'an object', options)
+}
+
+/** A copy of that argument. @throws TypeError INVALID_ARGUMENT unless it is an object that can be read */
+export function copyGiven<T extends object>(where: string, options: T): T {
+  isGiven(where, options)
+  return readable(`${where} options`, () => ({ ...options }))
 }
 
 /** A chain, or any object with the name and id of one. */

@@ -1,7 +1,8 @@
 // createClient: starts, reads, completes, cancels and deletes chains. A façade: each method checks its argument and delegates.
 
+import { readable } from '../../copy-option.ts'
 import { resolveOptions } from '../../resolve-options.ts'
-import { isFunction } from '../../option-checks.ts'
+import { isFunction, listOf } from '../../option-checks.ts'
 import { HoldfastError, invalidArgument, JobTypeValidationError } from '../../errors.ts'
 import { retainedBy } from '../../engine/job/retention.ts'
 import { scheduleCalls } from '../../engine/schedule/schedule-calls.ts'
@@ -19,6 +20,7 @@ import {
   startManyOptions,
   startOptions,
   waitForChainOptions,
+  copyGiven,
 } from '../options.ts'
 import { keepUntilResolved } from '../transactions/after-commit.ts'
 import type { CancelChainOptions, Client, ClientOptions, WaitOptions } from '../types/client.ts'
@@ -80,8 +82,7 @@ class ChainClient {
   // ── starting ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async startJobChain(options: StartRequest & InTx): Promise<StartedChain> {
-    isGiven('startJobChain', options)
-    const { tx, ...request } = options
+    const { tx, ...request } = copyGiven('startJobChain', options)
     const [chain] = await this.#start([request], tx)
     return chain!
   }
@@ -89,12 +90,11 @@ class ChainClient {
   async startJobChains(options: { readonly items: readonly StartRequest[] } & InTx): Promise<StartedChain[]> {
     isGiven('startJobChains', options)
     const { items, tx } = resolveOptions('startJobChains', options, startManyOptions)
-    startManyOptions.items.check('items', items)
-    for (const item of items) {
-      isGiven('items', item)
+    const requests = (listOf('items', items) as StartRequest[]).map((item) => copyGiven('items', item))
+    for (const item of requests) {
       if ('tx' in item) throw invalidArgument('items', 'tx beside items, not in them', item.tx)
     }
-    return this.#start(items, tx)
+    return this.#start(requests, tx)
   }
 
   async #start(requests: readonly StartRequest[], tx: unknown): Promise<StartedChain[]> {
@@ -128,7 +128,7 @@ class ChainClient {
   }
 
   async waitForJobChainCompletion(chain: ChainRef, options: WaitOptions): Promise<PlainChain> {
-    const { ref } = this.#ref('waitForJobChainCompletion', { typeName: chain?.typeName, id: chain?.id })
+    const { ref } = this.#ref('waitForJobChainCompletion', chain)
     const given = resolveOptions('waitForJobChainCompletion', options, waitForChainOptions)
     waitForChainOptions.timeoutMs.check('timeoutMs', given.timeoutMs)
     return this.#waits.wait(ref, given)
@@ -145,10 +145,9 @@ class ChainClient {
   }
 
   async cancelJobChain(options: ChainRef & CancelChainOptions): Promise<CancelVerdict> {
-    isGiven('cancelJobChain', options)
-    const { typeName, id } = options
-    const { ref } = this.#ref('cancelJobChain', { typeName, id })
-    return cancelChain(this.#dependencies, this.#waits, ref, options)
+    const given = copyGiven('cancelJobChain', options)
+    const { ref } = this.#ref('cancelJobChain', { typeName: given.typeName, id: given.id })
+    return cancelChain(this.#dependencies, this.#waits, ref, given)
   }
 
   async deleteJobChains(options: { readonly rootChainIds: readonly ChainRef[] } & InTx): Promise<void> {
@@ -188,7 +187,10 @@ class ChainClient {
   #ref(where: string, options: ChainRef & InTx): { ref: JobRef; tx: unknown } {
     this.#checkOpen()
     isGiven(where, options)
-    const { typeName, id, tx } = options
+    const { typeName, id, tx } = readable(`${where} options`, () => {
+      const { typeName, id, tx } = options
+      return { typeName, id, tx }
+    })
     startOptions.typeName.check('typeName', typeName)
     startOptions.id.check('id', id)
     this.#checkTx(tx)
