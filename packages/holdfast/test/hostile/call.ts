@@ -14,8 +14,11 @@ export interface HostileCall {
   readBack?(rig: Rig, value: any, answer: any): Promise<void>
   /** Codes of an accepted value that names nothing there, such as CHAIN_NOT_FOUND. */
   readonly absent?: readonly string[]
-  /** The call is on the driver itself: what it wrote shows in the storage alone. */
-  readonly isDriver?: boolean
+  /**
+   * The call is on the driver itself, of the type that its parameter has: what it wrote shows in the storage alone. The contract is
+   * for code that is compiled against it, so values of other types are for the faces.
+   */
+  readonly takes?: 'text' | 'number'
 }
 
 export const word = (text: string): RegExp => new RegExp(`(?<![\\w])${text.replace(/[.[\]$]/g, '\\$&')}(?![\\w])`)

@@ -5,9 +5,11 @@
 import {
   checkClaim,
   checkCountQuery,
+  checkExtensions,
   checkListQuery,
   checkNewJobs,
   checkOutcomes,
+  checkRecoverRequest,
   checkSweepRequest,
 } from '../check.ts'
 import { ListenerRegistry } from '../listener-registry.ts'
@@ -158,6 +160,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
+    checkExtensions(leases)
     return extend(this.#open, leases)
   }
 
@@ -167,6 +170,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async recover(request: Contract.RecoverRequest): Promise<Contract.Recovered[]> {
+    checkRecoverRequest(request)
     return recover(this.#open, request)
   }
 

@@ -71,9 +71,9 @@ export const adminCalls: readonly HostileCall[] = [
   ...optionCalls('admin.bulk.remove', adminFilterOptions, ({ admin }, filter) => admin.bulk.remove(filter).result, { where: /remove|options|jobs/ }),
   ...optionCalls('admin.bulk.cancel', adminFilterOptions, ({ admin }, filter) => admin.bulk.cancel(filter).result, { where: /cancel|options|jobs/ }),
   ...optionCalls('admin.redrive', redriveFilterOptions, ({ admin }, filter) => admin.redrive(filter).result, { where: /redrive|options|jobs/ }),
-  ...optionCalls('admin.bulk.retry: its second', bulkActionOptions, ({ admin }, options) => admin.bulk.retry({}, options).result),
-  ...optionCalls('admin.bulk.cancel: its second', bulkCancelOptions, ({ admin }, options) => admin.bulk.cancel({}, options).result),
-  ...optionCalls('admin.redrive: its second', redriveOptions, ({ admin }, options) => admin.redrive({}, options).result),
+  ...optionCalls('admin.bulk.retry: its second', bulkActionOptions, ({ admin }, options) => admin.bulk.retry({}, options).stop()),
+  ...optionCalls('admin.bulk.cancel: its second', bulkCancelOptions, ({ admin }, options) => admin.bulk.cancel({}, options).stop()),
+  ...optionCalls('admin.redrive: its second', redriveOptions, ({ admin }, options) => admin.redrive({}, options).stop()),
   ...optionCalls('admin.limits.set: patch', limitsOptions, async ({ admin }, patch) => {
     await admin.limits.set(mail, patch)
     await admin.limits.clear(mail)

@@ -17,4 +17,3 @@ export const faceCalls: readonly HostileCall[] = [
 
 /** Those of the drivers. */
 export const driverCalls: readonly HostileCall[] = [...storageCalls, ...driverKvCalls]
-export const all = process.env.FACES ? faceCalls : driverCalls

@@ -154,8 +154,8 @@ export const queueCalls: readonly HostileCall[] = [
     await queue.setLimits(null)
   }, { where: /rate/ }),
   ...optionCalls('queue.redrive', redriveFilterOptions, ({ queue }, filter) => queue.redrive(filter).result),
-  ...optionCalls('queue.redrive: its second', redriveOptions, ({ queue }, options) => queue.redrive({}, options).result),
-  ...optionCalls('queue.drainWaiting', drainOptions, ({ queue }, options) => queue.drainWaiting(options).result),
+  ...optionCalls('queue.redrive: its second', redriveOptions, ({ queue }, options) => queue.redrive({}, options).stop()),
+  ...optionCalls('queue.drainWaiting', drainOptions, ({ queue }, options) => queue.drainWaiting(options).stop()),
   ...calls('schedule', {
     'queue.schedules.put': async ({ queue }, name) => {
       await queue.schedules.put(name, { ...every, payload: 1 })

@@ -22,6 +22,9 @@ const adding =
     return { job, verdict }
   }
 
+/** Without negative zeros: no storage keeps their sign. */
+const plain = (value: unknown): unknown => (typeof value === 'object' ? JSON.stringify(value) : typeof value === 'number' ? value + 0 : value)
+
 /** The job is there, field by field; then it can be claimed, settled and removed. */
 const sameJob =
   (fields: (value: any) => object): HostileCall['readBack'] =>
@@ -29,7 +32,7 @@ const sameJob =
     assert.equal(verdict.verdict, 'added')
     const [record] = await storage.get([job], { parts: ['payload'] })
     const shown = record as unknown as Record<string, unknown>
-    for (const [name, expected] of Object.entries(fields(value))) if (expected !== undefined) assert.deepEqual(shown[name], expected, name)
+    for (const [name, expected] of Object.entries(fields(value))) if (expected !== undefined) assert.deepEqual(plain(shown[name]), plain(expected), name)
     const { items } = await storage.list({ of: 'jobs', types: [job.type], limit: 1_000, order: 'desc' })
     assert.ok(items.some(({ type, id }) => type === job.type && id === job.id), 'it is listed')
     assert.equal((await storage.cancel([job]))[0]?.verdict, 'cancelled')
@@ -38,8 +41,13 @@ const sameJob =
   }
 
 /** A call for each field of a job. */
-const field = (name: string, fields: (value: any) => object, shown: (value: any) => object = fields): HostileCall[] =>
-  calls(name, { 'storage.add': adding(fields) }, { isDriver: true, readBack: sameJob(shown), names: new RegExp(name.replace('.', '\\.')) })
+const field = (
+  takes: 'text' | 'number',
+  name: string,
+  fields: (value: any) => object,
+  shown: (value: any) => object = fields,
+): HostileCall[] =>
+  calls(name, { 'storage.add': adding(fields) }, { takes, readBack: sameJob(shown), names: new RegExp(name.replace('.', '\\.')) })
 
 const none = (): object => ({})
 
@@ -63,79 +71,72 @@ const of = (storage: Storage): Record<'type' | 'id', (value: unknown, name: 'typ
 
 const refCalls = (['type', 'id'] as const).flatMap((name) =>
   ['get', 'cancel', 'revive', 'remove', 'extend', 'settle'].flatMap((verb) =>
-    calls(name, { [`storage.${verb}`]: ({ storage }, value) => of(storage)[name](value, name)[verb]!() }, { isDriver: true }),
+    calls(name, { [`storage.${verb}`]: ({ storage }, value) => of(storage)[name](value, name)[verb]!() }, { takes: 'text' }),
   ),
 )
 
-const verbs = (names: string, table: Readonly<Record<string, (storage: Storage, value: any) => unknown>>, regexp?: RegExp): HostileCall[] =>
+const verbs = (takes: 'text' | 'number', names: string, table: Readonly<Record<string, (storage: Storage, value: any) => unknown>>, regexp?: RegExp): HostileCall[] =>
   calls(
     names,
     Object.fromEntries(Object.entries(table).map(([name, run]) => [`storage.${name}`, (rig: Rig, value: unknown) => run(rig.storage, value)])),
-    { isDriver: true, ...(regexp && { names: regexp }) },
+    { takes, ...(regexp && { names: regexp }) },
   )
 
 export const storageCalls: readonly HostileCall[] = [
-  ...field('id', (id) => ({ id })),
-  ...field('type', (type) => ({ type })),
-  ...field('token', (token) => ({ token })),
-  ...field('payload', (payload) => ({ payload })),
-  ...field('priority', (priority) => ({ priority }), (priority) => (priority === undefined ? {} : { priority: priority + 0 })),
-  ...field('weight', (weight) => ({ weight }), none),
-  ...field('runAt', (runAt) => ({ runAt }), none),
-  ...field('delayMs', (delayMs) => ({ delayMs }), none),
-  ...field('maxAttempts', (maxAttempts) => ({ maxAttempts })),
-  ...field('timeoutMs', (timeoutMs) => ({ timeoutMs })),
-  ...field('expiresInMs', (expiresInMs) => ({ expiresInMs }), none),
-  ...field('trace', (trace) => ({ trace })),
-  ...field('retention', (retention) => ({ retention }), none),
-  ...field('retention.failedMs', (failedMs) => ({ retention: { ...kept, failedMs } })),
-  ...field('group', (group) => ({ group }), none),
-  ...field('group.key', (key) => ({ group: { key } }), (group) => ({ group })),
-  ...field('deduplication', (deduplication) => ({ deduplication }), none),
-  ...field('deduplication.key', (key) => ({ deduplication: { key, mode: 'simple' } }), (deduplicationKey) => ({ deduplicationKey })),
-  ...field('deduplication.windowMs', (windowMs) => ({ deduplication: { key: 'k', mode: 'simple', windowMs } }), none),
-  ...field('search', (search) => ({ search }), none),
-  ...field('maxWaiting', (maxWaiting) => ({ maxWaiting }), none),
-  ...field('blockers', (blockers) => ({ blockers }), none).map((call) => ({ ...call, readBack: undefined })),
-  ...field('onDuplicate', (onDuplicate) => ({ onDuplicate }), none),
-  ...calls('jobs', { 'storage.add': ({ storage }, jobs) => storage.add(jobs), 'storage.add: one of': ({ storage }, job) => storage.add([job]) }, { isDriver: true, names: /job|type/ }),
+  ...field('text', 'id', (id) => ({ id })),
+  ...field('text', 'type', (type) => ({ type })),
+  ...field('text', 'token', (token) => ({ token })),
+  ...field('number', 'priority', (priority) => ({ priority }), (priority) => (priority === undefined ? {} : { priority: priority + 0 })),
+  ...field('number', 'weight', (weight) => ({ weight }), none),
+  ...field('number', 'runAt', (runAt) => ({ runAt }), none),
+  ...field('number', 'delayMs', (delayMs) => ({ delayMs }), none),
+  ...field('number', 'maxAttempts', (maxAttempts) => ({ maxAttempts })),
+  ...field('number', 'timeoutMs', (timeoutMs) => ({ timeoutMs })),
+  ...field('number', 'expiresInMs', (expiresInMs) => ({ expiresInMs }), none),
+  ...field('text', 'trace', (trace) => ({ trace })),
+  ...field('number', 'retention.failedMs', (failedMs) => ({ retention: { ...kept, failedMs } })),
+  ...field('text', 'group.key', (key) => ({ group: { key } }), (group) => ({ group })),
+  ...field('text', 'deduplication.key', (key) => ({ deduplication: { key, mode: 'simple' } }), (deduplicationKey) => ({ deduplicationKey })),
+  ...field('number', 'deduplication.windowMs', (windowMs) => ({ deduplication: { key: 'k', mode: 'simple', windowMs } }), none),
   ...refCalls,
-  ...verbs('worker', {
+  ...verbs('text', 'worker', {
     extend: (storage, value) => storage.extend([lease(value, 'worker')]),
     settle: (storage, value) => storage.settle([outcome(value, 'worker')]),
     claim: (storage, value) => storage.claim(claim(value, 'worker')),
   }),
-  ...verbs('attempt', { extend: (storage, value) => storage.extend([lease(value, 'attempt')]), settle: (storage, value) => storage.settle([outcome(value, 'attempt')]) }),
-  ...verbs('leaseMs', { extend: (storage, value) => storage.extend([lease(value, 'leaseMs')]), claim: (storage, value) => storage.claim(claimType(value, 'leaseMs')) }),
-  ...verbs('slots', { claim: (storage, value) => storage.claim(claim(value, 'slots')) }),
-  ...verbs('type', { 'claim: types': (storage, value) => storage.claim(claimType(value, 'type')) }),
-  ...verbs('label', { claim: (storage, value) => storage.claim(claim(value, 'label')) }),
-  ...verbs('kind', { settle: (storage, value) => storage.settle([outcome(value, 'kind')]) }),
-  ...verbs('result', { settle: (storage, value) => storage.settle([outcome(value, 'result')]) }),
-  ...verbs('pause', {
+  ...verbs('number', 'attempt', { extend: (storage, value) => storage.extend([lease(value, 'attempt')]), settle: (storage, value) => storage.settle([outcome(value, 'attempt')]) }),
+  ...verbs('number', 'leaseMs', { extend: (storage, value) => storage.extend([lease(value, 'leaseMs')]), claim: (storage, value) => storage.claim(claimType(value, 'leaseMs')) }),
+  ...verbs('number', 'slots', { claim: (storage, value) => storage.claim(claim(value, 'slots')) }),
+  ...verbs('text', 'type', { 'claim: types': (storage, value) => storage.claim(claimType(value, 'type')) }),
+  ...verbs('text', 'label', { claim: (storage, value) => storage.claim(claim(value, 'label')) }),
+  ...verbs('text', 'pause', {
     'pause: type': (storage, type) => storage.pause({ type, paused: false }),
     'pause: group': (storage, group) => storage.pause({ type: 'hostile', group, paused: false }),
     'pause: by': (storage, by) => storage.pause({ type: 'hostile', paused: false, by }),
   }, /type|group|by/),
-  ...verbs('recover', {
-    'recover: types': (storage, type) => storage.recover({ types: [type], limit: 1 }),
+  ...verbs('text', 'types', { recover: (storage, type) => storage.recover({ types: [type], limit: 1 }) }, /type/),
+  ...verbs('number', 'recover', {
     'recover: limit': (storage, limit) => storage.recover({ types: ['hostile'], limit }),
     'recover: olderThanMs': (storage, olderThanMs) => storage.recover({ types: ['hostile'], limit: 1, olderThanMs }),
-  }, /type|limit|olderThanMs/),
-  ...verbs('limit', { 'sweep': (storage, limit) => storage.sweep({ limit }), list: (storage, limit) => storage.list({ of: 'jobs', limit }) }),
-  ...verbs('list', {
+  }, /limit|olderThanMs/),
+  ...verbs('number', 'limit', { 'sweep': (storage, limit) => storage.sweep({ limit }), list: (storage, limit) => storage.list({ of: 'jobs', limit }) }),
+  ...verbs('text', 'list', {
     'list: cursor': (storage, cursor) => storage.list({ of: 'jobs', limit: 1, cursor }),
     'list: cursor by place': (storage, cursor) => storage.list({ of: 'jobs', limit: 1, by: 'place', cursor }),
     'list: types': (storage, type) => storage.list({ of: 'jobs', limit: 1, types: [type] }),
-    'list: states': (storage, state) => storage.list({ of: 'jobs', limit: 1, states: [state] }),
     'list: group': (storage, group) => storage.list({ of: 'jobs', limit: 1, group }),
-    'list: createdFrom': (storage, createdFrom) => storage.list({ of: 'jobs', limit: 1, createdFrom }),
-    'list: of': (storage, what) => storage.list({ of: what, limit: 1 }),
-    'list: where': (storage, where) => storage.list({ of: 'jobs', limit: 1, where }),
+    'list: a name of where': (storage, name) => storage.list({ of: 'jobs', limit: 1, where: { [name]: 1 } }),
+    'list: a value of where': (storage, value) => storage.list({ of: 'jobs', limit: 1, where: { field: value } }),
+    'list: a bound of where': (storage, gte) => storage.list({ of: 'jobs', limit: 1, where: { field: { gte } } }),
     'list: chain': (storage, id) => storage.list({ of: 'jobs', limit: 1, chain: { type: 'hostile', id } }),
-  }, /cursor|type|state|group|created|of|where|search|chain|id/),
-  ...verbs('type', { count: (storage, type) => storage.count({ types: [type] }), nextDueAt: (storage, type) => storage.nextDueAt([{ type, leaseMs: 1 }]) }),
-  ...verbs('key', { 'get: by key': (storage, key) => storage.get([{ type: 'hostile', key }]) }),
+  }, /cursor|type|group|where|search|chain|id/),
+  ...verbs('number', 'created', {
+    'list: createdFrom': (storage, createdFrom) => storage.list({ of: 'jobs', limit: 1, createdFrom }),
+    'list: createdTo': (storage, createdTo) => storage.list({ of: 'jobs', limit: 1, createdTo }),
+    'list: a value of where': (storage, value) => storage.list({ of: 'jobs', limit: 1, where: { field: value } }),
+  }, /created|where/),
+  ...verbs('text', 'type', { count: (storage, type) => storage.count({ types: [type] }), nextDueAt: (storage, type) => storage.nextDueAt([{ type, leaseMs: 1 }]) }),
+  ...verbs('text', 'key', { 'get: by key': (storage, key) => storage.get([{ type: 'hostile', key }]) }),
 ]
 
 export const driverKvCalls: readonly HostileCall[] = [
@@ -148,11 +149,8 @@ export const driverKvCalls: readonly HostileCall[] = [
       assert.equal(await kv.delete([part, 'b']), true)
       assert.equal(await kv.get([part, 'b']), undefined)
     },
-    'storage.kv.get': ({ storage }, key) => storage.kv.get(key),
-    'storage.kv.list': ({ storage }, key) => storage.kv.list(key, { limit: 1 }),
-  }, { isDriver: true }),
-  ...calls('value', { 'storage.kv.set': ({ storage, id }, value) => storage.kv.set([id()], value) }, { isDriver: true }),
-  ...calls('ttlMs', { 'storage.kv.set': ({ storage, id }, ttlMs) => storage.kv.set([id()], bytes, { ttlMs }) }, { isDriver: true }),
-  ...calls('limit', { 'storage.kv.list': ({ storage }, limit) => storage.kv.list([], { limit }) }, { isDriver: true }),
-  ...calls('cursor', { 'storage.kv.list': ({ storage }, cursor) => storage.kv.list([], { limit: 1, cursor }) }, { isDriver: true }),
+  }, { takes: 'text' }),
+  ...calls('ttlMs', { 'storage.kv.set': ({ storage, id }, ttlMs) => storage.kv.set([id()], bytes, { ttlMs }) }, { takes: 'number' }),
+  ...calls('limit', { 'storage.kv.list': ({ storage }, limit) => storage.kv.list([], { limit }) }, { takes: 'number' }),
+  ...calls('cursor', { 'storage.kv.list': ({ storage }, cursor) => storage.kv.list([], { limit: 1, cursor }) }, { takes: 'text' }),
 ]

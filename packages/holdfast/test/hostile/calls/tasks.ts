@@ -42,7 +42,7 @@ export const taskCalls: readonly HostileCall[] = [
   ...optionCalls('tasks.cancel', cancelOptions, ({ tasks, id }, options) => tasks.cancel(id(), options)),
   ...calls('name', {
     'tasks.defineTask': ({ tasks }, name) => void tasks.defineTask(name, { schema, handler: async () => {} }),
-  }, { names: /name|task/ }),
+  }, { names: /name|task/, absent: ['TASK_ALREADY_DEFINED'] }),
   ...calls('options', { 'tasks.defineTask: options': ({ tasks, id }, options) => void tasks.defineTask(id(), options) }, { names: /options|schema|handler|task/ }),
   ...optionCalls('createTasks', tasksOptions, ({ watched }, options) => void createTasks(over({ storage: watched }, options) as never), {
     where: /options|storage|queue/,
