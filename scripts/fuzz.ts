@@ -16,7 +16,11 @@ const usage = `usage: npm run fuzz -- [--target ${Object.keys(targets).join('|')
 
 function readOptions(): { names: string[]; runs: number; from: number } {
   const string = { type: 'string' } as const
-  const { target, runs = '10000', from = '1' } = parseArgs({ options: { target: string, runs: string, from: string } }).values
+  const {
+    target,
+    runs = '10000',
+    from = '1',
+  } = parseArgs({ options: { target: string, runs: string, from: string } }).values
   if (target !== undefined && !Object.hasOwn(targets, target)) throw new Error(`target: got "${target}"`)
   for (const [name, text] of Object.entries({ runs, from }))
     if (!/^\d{1,9}$/.test(text)) throw new Error(`${name}: expected an integer, got "${text}"`)

@@ -106,8 +106,8 @@ export function isFields(name: string, value: unknown): void {
 
 export function hasMethods(what: string, methods: readonly string[]): Check {
   return (name, value) => {
-    const isObject = value !== null && typeof value === 'object'
-    const fits = isObject && readable(name, () => methods.every((method) => isCallable(value, method)))
+    const isOne = value !== null && typeof value === 'object'
+    const fits = isOne && readable(name, () => methods.every((method) => isCallable(value, method)))
     if (!fits) throw invalidArgument(name, what, value)
   }
 }

@@ -15,9 +15,13 @@ test('lists have a job with undecodable input or output, and the others', async 
   t.after(() => client.close())
   await client.startJobChain({ typeName: 'step', id: 'good', input: 1 })
   await storage.add([{ type: 'chain.step', id: 'input', token: 'a', retention, payload: broken }])
-  await storage.add([{ type: 'chain.step', id: 'output', token: 'b', retention, payload: Buffer.from('2'), priority: 5 }])
+  await storage.add([
+    { type: 'chain.step', id: 'output', token: 'b', retention, payload: Buffer.from('2'), priority: 5 },
+  ])
   const { jobs } = await storage.claim({ worker: 'w', slots: 1, types: [{ type: 'chain.step', leaseMs: 1e6 }] })
-  await storage.settle([{ type: 'chain.step', id: 'output', worker: 'w', attempt: jobs[0]!.attempt, kind: 'completed', result: broken }])
+  await storage.settle([
+    { type: 'chain.step', id: 'output', worker: 'w', attempt: jobs[0]!.attempt, kind: 'completed', result: broken },
+  ])
 
   const chains = new Map((await client.listJobChains()).items.map((chain) => [chain.id, chain]))
   assert.deepEqual([...chains.keys()].toSorted(), ['good', 'input', 'output'])

@@ -20,14 +20,15 @@ for (const [name, { open, runs }] of Object.entries(targets)) {
   })
 }
 
+const broken = () => ({
+  input: (random: { below(n: number): number }) => random.below(100),
+  run: (input: unknown) => {
+    if (input === 7) throw new TypeError('x is undefined')
+    if (input === 8) throw new Defect('wrong')
+  },
+})
+
 test('an error that is none of Holdfast is found, with its seed', async () => {
-  const broken = () => ({
-    input: (random: { below(n: number): number }) => random.below(100),
-    run: (input: unknown) => {
-      if (input === 7) throw new TypeError('x is undefined')
-      if (input === 8) throw new Defect('wrong')
-    },
-  })
   const { found } = await fuzz(broken, 1_000, 1, 1)
   assert.equal(found.length, 1)
   const { seed, input } = found[0]!

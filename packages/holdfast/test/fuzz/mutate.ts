@@ -49,7 +49,8 @@ const characterOf = (random: Random): string =>
 /** A text that is none of the kind. */
 function noise(random: Random): string {
   let text = ''
-  for (let left = random.below(40); left > 0; left--) text += random.below(3) === 0 ? random.pick(tokens) : characterOf(random)
+  for (let left = random.below(40); left > 0; left--)
+    text += random.below(3) === 0 ? random.pick(tokens) : characterOf(random)
   return text
 }
 
@@ -91,7 +92,11 @@ export function mutated(random: Random, valid: readonly string[]): string {
 export function mutatedBytes(random: Random, valid: readonly Uint8Array[]): Uint8Array {
   const bytes = Uint8Array.from(random.pick(valid))
   if (random.below(20) === 0) return Uint8Array.from({ length: random.below(60) }, () => random.below(256))
-  for (let left = random.below(4); left > 0 && bytes.length > 0; left--) bytes[random.below(bytes.length)] = random.below(256)
-  const [from, to] = [random.below(4) === 0 ? random.below(bytes.length + 1) : 0, random.below(3) === 0 ? random.below(bytes.length + 1) : bytes.length]
+  for (let left = random.below(4); left > 0 && bytes.length > 0; left--)
+    bytes[random.below(bytes.length)] = random.below(256)
+  const [from, to] = [
+    random.below(4) === 0 ? random.below(bytes.length + 1) : 0,
+    random.below(3) === 0 ? random.below(bytes.length + 1) : bytes.length,
+  ]
   return bytes.slice(Math.min(from, to), to)
 }

@@ -11,7 +11,9 @@ import { stored } from './targets/stored.ts'
 import { url } from './targets/url.ts'
 
 /** With the runs of `npm test`. */
-export const targets: Readonly<Record<string, { readonly open: () => Target | Promise<Target>; readonly runs: number }>> = {
+export const targets: Readonly<
+  Record<string, { readonly open: () => Target | Promise<Target>; readonly runs: number }>
+> = {
   cron: { open: cron, runs: 300 },
   cursor: { open: cursorOf(() => drivers.memory!()), runs: 500 },
   'cursor-sqlite': { open: cursorOf(() => drivers.sqlite!()), runs: 300 },

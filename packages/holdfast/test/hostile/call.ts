@@ -28,7 +28,8 @@ export const calls = (
   names: string,
   table: Readonly<Record<string, HostileCall['run']>>,
   more: Partial<HostileCall> = {},
-): HostileCall[] => Object.entries(table).map(([name, run]) => ({ name: `${name}: ${names}`, names: word(names), run, ...more }))
+): HostileCall[] =>
+  Object.entries(table).map(([name, run]) => ({ name: `${name}: ${names}`, names: word(names), run, ...more }))
 
 /** A call for the options as a whole, and one for each of them. @param run with the options */
 export function optionCalls(

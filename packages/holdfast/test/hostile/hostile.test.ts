@@ -59,7 +59,11 @@ async function runAll(rig: Rig, pairs: readonly Pair[]): Promise<void> {
     const before = await dumpOf(rig.storage)
     await run(rig, some.filter(isRefused), complaints)
     assert.equal(await dumpOf(rig.storage), before, 'a refused call wrote')
-    await run(rig, some.filter((pair) => !isRefused(pair)), complaints)
+    await run(
+      rig,
+      some.filter((pair) => !isRefused(pair)),
+      complaints,
+    )
     await dumpOf(rig.storage)
     await rig.storage.clear()
   }
@@ -77,6 +81,8 @@ for (const driver of ['memory', 'sqlite', 'file', 'redis', 'postgres', ...(isFul
     // The first run of memory is the one that the others are compared with: its own second run looks at what refused calls wrote.
     if (driver === 'memory') await runAll(rig, [...pairsOf(driverCalls, 1), ...pairs])
     await runAll(rig, pairs)
-    t.diagnostic(`hostile: ${driver}: ${pairs.length} pairs of ${driverCalls.length + faceCalls.length} calls and ${hostileValues.length} values`)
+    t.diagnostic(
+      `hostile: ${driver}: ${pairs.length} pairs of ${driverCalls.length + faceCalls.length} calls and ${hostileValues.length} values`,
+    )
   })
 }

@@ -55,7 +55,8 @@ function refusalOf({ names, absent }: HostileCall, error: unknown): string {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown }
   const isTyped = isHoldfastError(error) || (error instanceof TypeError && typeof code === 'string')
   if (!isTyped || !Object.hasOwn(errorCodes, code as string)) throw new Complaint(`an untyped error: ${shown(error)}`)
-  if (code === 'STORAGE_ERROR' || code === 'STORAGE_CLOSED') throw new Complaint(`an error of the storage: ${shown(error)}`)
+  if (code === 'STORAGE_ERROR' || code === 'STORAGE_CLOSED')
+    throw new Complaint(`an error of the storage: ${shown(error)}`)
   if (!absent?.includes(code as string) && !names.test(message as string))
     throw new Complaint(`the message does not name ${String(names)}: ${String(message)}`)
   if ((message as string).length > 2_000) throw new Complaint(`a message of ${(message as string).length} characters`)
@@ -75,7 +76,13 @@ export async function dumpOf(storage: Storage): Promise<string> {
   const parts = ['payload', 'result', 'error', 'attempts', 'progress', 'log', 'blockers', 'tail'] as const
   const pages: unknown[] = []
   for (let cursor: string | undefined; ;) {
-    const page = await storage.list({ of: 'jobs', limit: 1_000, order: 'asc', parts, ...(cursor !== undefined && { cursor }) })
+    const page = await storage.list({
+      of: 'jobs',
+      limit: 1_000,
+      order: 'asc',
+      parts,
+      ...(cursor !== undefined && { cursor }),
+    })
     pages.push(page.items)
     if (page.nextCursor === undefined) break
     cursor = page.nextCursor

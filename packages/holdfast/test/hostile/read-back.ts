@@ -6,7 +6,12 @@ import type { Rig } from './rig.ts'
 
 /** Compares a payload with what a JSON value, or a value of the codec, comes back as. */
 export function equalPayload(actual: unknown, given: unknown): void {
-  if (typeof given === 'object' && given !== null && typeof (given as { toJSON?: unknown }).toJSON === 'function' && !(given instanceof Date))
+  if (
+    typeof given === 'object' &&
+    given !== null &&
+    typeof (given as { toJSON?: unknown }).toJSON === 'function' &&
+    !(given instanceof Date)
+  )
     return assert.deepEqual(actual, (given as { toJSON(): unknown }).toJSON())
   if (Object.is(given, -0)) return assert.ok(actual === 0)
   if (isChanging(given)) return assert.deepEqual(Object.keys(actual as object), ['key'])
@@ -29,12 +34,19 @@ const shown: Readonly<Record<string, (record: JobRecord, value: any) => void>> =
   runAt: (record, value) => assert.equal(record.runAt, Math.max(instant(value), record.createdAt)),
   expiresInMs: (record, value) => assert.ok(Math.abs(record.deadlineAt! - record.createdAt - value) <= 1),
   resultTTL: (record, value) => assert.equal(record.retention.completedMs, value),
-  group: (record, value) => assert.equal(record.group, isChanging(value) ? 'first' : typeof value === 'string' ? value : value.key),
-  search: (record, value) => assert.deepEqual({ ...record.search }, isChanging(value) ? { key: 'first' } : { ...value }),
+  group: (record, value) =>
+    assert.equal(record.group, isChanging(value) ? 'first' : typeof value === 'string' ? value : value.key),
+  search: (record, value) =>
+    assert.deepEqual({ ...record.search }, isChanging(value) ? { key: 'first' } : { ...value }),
 }
 
 /** @param options each with its value, of which some show in the record */
-export async function readJob({ storage }: Rig, type: string, id: string, options: Readonly<Record<string, unknown>>): Promise<void> {
+export async function readJob(
+  { storage }: Rig,
+  type: string,
+  id: string,
+  options: Readonly<Record<string, unknown>>,
+): Promise<void> {
   const [record] = await storage.get([{ type, id }])
   assert.ok(record, 'the job is there')
   for (const [name, value] of Object.entries(options)) if (value !== undefined) shown[name]?.(record, value)

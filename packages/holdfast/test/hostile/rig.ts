@@ -7,7 +7,13 @@ import { createTasks, StorageKvStore, StorageMessageQueue, type TaskDefinition, 
 import type { Subject } from '../../../conformance/src/index.ts'
 
 const types = defineJobTypes<{
-  step: { entry: true; input: unknown; output: unknown; continueWith: { typeName: 'step' }; blockers: { typeName: 'step' }[] }
+  step: {
+    entry: true
+    input: unknown
+    output: unknown
+    continueWith: { typeName: 'step' }
+    blockers: { typeName: 'step' }[]
+  }
 }>()
 
 export interface Rig {

@@ -158,6 +158,7 @@ const others: Readonly<Record<string, () => unknown>> = {
   'a regular expression': () => /(a+)+$/,
   bytes: () => new Uint8Array([0, 255, 128]),
   'a promise': () => Promise.resolve('x'),
+  // oxlint-disable-next-line unicorn/no-thenable -- that is the point
   'a thenable that throws': () => ({ then: thrower }),
   'an error': () => new Error('x'),
 }

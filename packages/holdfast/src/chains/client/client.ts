@@ -187,10 +187,11 @@ class ChainClient {
   #ref(where: string, options: ChainRef & InTx): { ref: JobRef; tx: unknown } {
     this.#checkOpen()
     isGiven(where, options)
-    const { typeName, id, tx } = readable(`${where} options`, () => {
-      const { typeName, id, tx } = options
-      return { typeName, id, tx }
-    })
+    const { typeName, id, tx } = readable(`${where} options`, () => ({
+      typeName: options.typeName,
+      id: options.id,
+      tx: options.tx,
+    }))
     startOptions.typeName.check('typeName', typeName)
     startOptions.id.check('id', id)
     this.#checkTx(tx)

@@ -197,7 +197,9 @@ class ChainWorker implements InProcessWorker {
     const { schedules, jobTypeRegistry } = this.#config
     if (schedules === undefined) return undefined
     return Promise.all(
-      readable('schedules', () => Object.entries(schedules)).map(([name, given]) => newScheduleOf(name, given, jobTypeRegistry, defaultRetention)),
+      readable('schedules', () => Object.entries(schedules)).map(([name, given]) =>
+        newScheduleOf(name, given, jobTypeRegistry, defaultRetention),
+      ),
     )
   }
 

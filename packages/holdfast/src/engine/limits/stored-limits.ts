@@ -40,7 +40,9 @@ export const encodeLimits = (stored: StoredLimits): Bytes => Buffer.from(JSON.st
  * next change replaces it.
  */
 export function decodeLimits(bytes: Bytes): StoredLimits {
-  const json = readJson(bytes, (_, value: unknown) => (value === null ? Infinity : value)) as Partial<StoredLimits> | undefined
+  const json = readJson(bytes, (_, value: unknown) => (value === null ? Infinity : value)) as
+    | Partial<StoredLimits>
+    | undefined
   const { declared, override, groups } = json ?? {}
   const read = {
     declared: isValid(() => checkDeclared(declared)) ? declared : undefined,
@@ -66,7 +68,9 @@ function checkOverride(override: LimitsOverride<object> | undefined, table: Tabl
 
 function groupsOf(groups: StoredLimits['groups']): StoredLimits['groups'] {
   if (groups === null || typeof groups !== 'object') return undefined
-  const valid = Object.entries(groups).filter(([, override]) => isValid(() => checkOverride(override, groupLimitsOptions)))
+  const valid = Object.entries(groups).filter(([, override]) =>
+    isValid(() => checkOverride(override, groupLimitsOptions)),
+  )
   return valid.length === 0 ? undefined : Object.fromEntries(valid)
 }
 

@@ -55,7 +55,9 @@ export function splitSchedule<T extends Table & typeof scheduleOptions, G extend
   const resolved: Readonly<Record<string, unknown>> = resolveOptions(where, given, table as Table)
   // Of those that are not given, the rule has the defaults itself.
   const isGiven = (key: string): boolean => Object.hasOwn(given, key)
-  const rule = Object.fromEntries(Object.keys(scheduleOptions).flatMap((key) => (isGiven(key) ? [[key, resolved[key]]] : [])))
+  const rule = Object.fromEntries(
+    Object.keys(scheduleOptions).flatMap((key) => (isGiven(key) ? [[key, resolved[key]]] : [])),
+  )
   const rest = Object.fromEntries(Object.entries(resolved).filter(([key]) => !(key in scheduleOptions)))
   return { rule: resolveRule(where, rule), rest: rest as Omit<G, keyof ScheduleRule> }
 }

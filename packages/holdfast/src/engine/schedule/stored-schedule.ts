@@ -74,7 +74,9 @@ function checkSchedule(json: Json): void {
   resolveRule(
     name,
     // An interval is stored with the time zone that it does not use.
-    Object.fromEntries(rule.filter((key) => !isEvery || key !== 'timeZone').map((key) => [key, json[key as keyof Schedule]])),
+    Object.fromEntries(
+      rule.filter((key) => !isEvery || key !== 'timeZone').map((key) => [key, json[key as keyof Schedule]]),
+    ),
   )
   text(1_024)('type', job.type)
   if (job.payload !== undefined && typeof job.payload !== 'string') throw new TypeError('payload')

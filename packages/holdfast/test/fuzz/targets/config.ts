@@ -10,7 +10,9 @@ const queue = [
   '{"schedules":{"a":{"everyMs":60000,"payload":1}},"searchFields":{"a":"string"},"resultTTL":5,"blockTimeout":1}',
   '{"concurrency":5,"pollMs":100,"presenceMs":false,"prefetchMs":20,"visibilityTimeout":5,"release":3}',
 ]
-const tasks = ['{"maxAttempts":3,"taskDeduplicationTtl":"PT1H","taskDeduplicationFallback":"closed","kvPrefixes":{"taskDeduplication":["a"]}}']
+const tasks = [
+  '{"maxAttempts":3,"taskDeduplicationTtl":"PT1H","taskDeduplicationFallback":"closed","kvPrefixes":{"taskDeduplication":["a"]}}',
+]
 
 /** Options of the configuration file, of a Queue and of tasks, from changed JSON. */
 export const configuration = (): Target => {

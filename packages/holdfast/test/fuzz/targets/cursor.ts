@@ -57,8 +57,9 @@ export const cursorOf = (create: () => Subject | Promise<Subject>) => async (): 
 
 type List = (cursor: string | undefined) => Promise<{ readonly nextCursor?: string | undefined }>
 
+const at = (cursor: string | undefined) => (cursor === undefined ? {} : { cursor })
+
 function listsOf(storage: Storage): List[] {
-  const at = (cursor: string | undefined) => (cursor === undefined ? {} : { cursor })
   return [
     (cursor) => storage.list({ of: 'jobs', limit: 2, ...at(cursor) }),
     (cursor) => storage.list({ of: 'jobs', limit: 2, order: 'asc', types: ['a:b'], ...at(cursor) }),

@@ -25,7 +25,9 @@ export const filter = async (): Promise<Target> => {
   const admin = createAdmin({ storage: storages[0]! })
   return {
     input: (random) =>
-      random.below(2) === 0 ? { text: [mutated(random, texts), mutated(random, texts)] } : { object: mutated(random, objects) },
+      random.below(2) === 0
+        ? { text: [mutated(random, texts), mutated(random, texts)] }
+        : { object: mutated(random, objects) },
     async run(input) {
       const { text, object } = input as { text?: string[]; object?: string }
       const query = text ? await filterOf(admin, { where: text }) : parsed(object!)

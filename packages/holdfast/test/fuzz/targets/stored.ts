@@ -39,10 +39,15 @@ async function samples(): Promise<{ values: Uint8Array[]; entries: { key: readon
   const page = await storage.kv.list([], { limit: 1_000 })
   const entries = page.items.map(({ key, value }) => ({ key, value }))
   await storage.disconnect()
-  return { values: items.flatMap(({ payload, result }) => [payload, result].filter((value) => value !== undefined)), entries }
+  return {
+    values: items.flatMap(({ payload, result }) => [payload, result].filter((value) => value !== undefined)),
+    entries,
+  }
 }
 
-const errors = [bytes('{"name":"Error","message":"no","stack":"Error: no\\n at x","cause":{"message":"why"},"code":"E"}')]
+const errors = [
+  bytes('{"name":"Error","message":"no","stack":"Error: no\\n at x","cause":{"message":"why"},"code":"E"}'),
+]
 
 export const stored = async (): Promise<Target> => {
   const { values, entries } = await samples()
@@ -72,7 +77,12 @@ export const stored = async (): Promise<Target> => {
   }
 }
 
-async function makeJob(storage: MemoryStorage, type: string, state: string, { payload, result, error, progress }: Input): Promise<void> {
+async function makeJob(
+  storage: MemoryStorage,
+  type: string,
+  state: string,
+  { payload, result, error, progress }: Input,
+): Promise<void> {
   const id = `${state}`
   await storage.add([{ type, id, token: `${type}${id}`, retention: kept, payload, maxAttempts: 1 }])
   if (state === 'waits') return

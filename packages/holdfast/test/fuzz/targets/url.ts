@@ -25,7 +25,8 @@ export const url = (): Target => ({
     try {
       await openStorage({ ...(input as { url: string }), cwd: tmpdir(), creates: false })
     } catch (error) {
-      if (String((error as Error).message).includes(secret)) throw new Defect(`it quotes the password: ${String(error)}`)
+      if (String((error as Error).message).includes(secret))
+        throw new Defect(`it quotes the password: ${String(error)}`)
       throw error
     }
   },

@@ -1,5 +1,17 @@
 import { createAdmin } from 'holdfast'
-import { addJobOptions, adminFilterOptions, adminOptions, adminQueryOptions, bulkActionOptions, bulkCancelOptions, byOptions, redriveFilterOptions, redriveOptions, replayOptions, scheduleFilterOptions } from '../../../src/admin/options.ts'
+import {
+  addJobOptions,
+  adminFilterOptions,
+  adminOptions,
+  adminQueryOptions,
+  bulkActionOptions,
+  bulkCancelOptions,
+  byOptions,
+  redriveFilterOptions,
+  redriveOptions,
+  replayOptions,
+  scheduleFilterOptions,
+} from '../../../src/admin/options.ts'
 import { operatorCancelOptions } from '../../../src/engine/operate/cancel.ts'
 import { limitsOptions } from '../../../src/engine/limits/limits-options.ts'
 import { calls, type HostileCall, optionCalls, over } from '../call.ts'
@@ -32,7 +44,9 @@ const ofSchedule: typeof ofJob = {
   'admin.schedules.put': ({ admin }, given) => admin.schedules.put(given, { everyMs: 60_000 }),
 }
 const inside = (table: typeof ofJob, base: object, field: string): typeof ofJob =>
-  Object.fromEntries(Object.entries(table).map(([name, run]) => [name, (rig, value) => run(rig, { ...base, [field]: value })]))
+  Object.fromEntries(
+    Object.entries(table).map(([name, run]) => [name, (rig, value) => run(rig, { ...base, [field]: value })]),
+  )
 
 const ofType: typeof ofJob = {
   'admin.limits.get': ({ admin }, target) => admin.limits.get(target),
@@ -66,30 +80,60 @@ export const adminCalls: readonly HostileCall[] = [
       await rig.storage.clear()
     },
   }),
-  ...optionCalls('admin.jobs.replay', replayOptions, ({ admin }, options) => admin.jobs.replay(job, options), { absent }),
-  ...optionCalls('admin.bulk.retry', adminFilterOptions, ({ admin }, filter) => admin.bulk.retry(filter).result, { where: /retry|options|jobs/ }),
-  ...optionCalls('admin.bulk.remove', adminFilterOptions, ({ admin }, filter) => admin.bulk.remove(filter).result, { where: /remove|options|jobs/ }),
-  ...optionCalls('admin.bulk.cancel', adminFilterOptions, ({ admin }, filter) => admin.bulk.cancel(filter).result, { where: /cancel|options|jobs/ }),
-  ...optionCalls('admin.redrive', redriveFilterOptions, ({ admin }, filter) => admin.redrive(filter).result, { where: /redrive|options|jobs/ }),
-  ...optionCalls('admin.bulk.retry: its second', bulkActionOptions, ({ admin }, options) => admin.bulk.retry({}, options).stop()),
-  ...optionCalls('admin.bulk.cancel: its second', bulkCancelOptions, ({ admin }, options) => admin.bulk.cancel({}, options).stop()),
-  ...optionCalls('admin.redrive: its second', redriveOptions, ({ admin }, options) => admin.redrive({}, options).stop()),
-  ...optionCalls('admin.limits.set: patch', limitsOptions, async ({ admin }, patch) => {
-    await admin.limits.set(mail, patch)
-    await admin.limits.clear(mail)
-  }, { where: /limits|options/ }),
+  ...optionCalls('admin.jobs.replay', replayOptions, ({ admin }, options) => admin.jobs.replay(job, options), {
+    absent,
+  }),
+  ...optionCalls('admin.bulk.retry', adminFilterOptions, ({ admin }, filter) => admin.bulk.retry(filter).result, {
+    where: /retry|options|jobs/,
+  }),
+  ...optionCalls('admin.bulk.remove', adminFilterOptions, ({ admin }, filter) => admin.bulk.remove(filter).result, {
+    where: /remove|options|jobs/,
+  }),
+  ...optionCalls('admin.bulk.cancel', adminFilterOptions, ({ admin }, filter) => admin.bulk.cancel(filter).result, {
+    where: /cancel|options|jobs/,
+  }),
+  ...optionCalls('admin.redrive', redriveFilterOptions, ({ admin }, filter) => admin.redrive(filter).result, {
+    where: /redrive|options|jobs/,
+  }),
+  ...optionCalls('admin.bulk.retry: its second', bulkActionOptions, ({ admin }, options) =>
+    admin.bulk.retry({}, options).stop(),
+  ),
+  ...optionCalls('admin.bulk.cancel: its second', bulkCancelOptions, ({ admin }, options) =>
+    admin.bulk.cancel({}, options).stop(),
+  ),
+  ...optionCalls('admin.redrive: its second', redriveOptions, ({ admin }, options) =>
+    admin.redrive({}, options).stop(),
+  ),
+  ...optionCalls(
+    'admin.limits.set: patch',
+    limitsOptions,
+    async ({ admin }, patch) => {
+      await admin.limits.set(mail, patch)
+      await admin.limits.clear(mail)
+    },
+    { where: /limits|options/ },
+  ),
   ...optionCalls('admin.pause', byOptions, async ({ admin }, options) => {
     await admin.pause(mail, options)
     await admin.resume(mail, options)
   }),
   ...optionCalls('admin.schedules.list', scheduleFilterOptions, ({ admin }, filter) => admin.schedules.list(filter)),
-  ...calls('count', { 'admin.schedules.previewRule': ({ admin }, count) => admin.schedules.previewRule({ everyMs: 1_000 }, count) }),
+  ...calls('count', {
+    'admin.schedules.previewRule': ({ admin }, count) => admin.schedules.previewRule({ everyMs: 1_000 }, count),
+  }),
   ...calls('rule', { 'admin.schedules.previewRule': ({ admin }, rule) => admin.schedules.previewRule(rule) }),
   ...calls('range', { 'admin.history': ({ admin }, range) => admin.history(range) }),
   ...calls('by', { 'admin.as': ({ admin }, by) => void admin.as(by) }),
-  ...optionCalls('createAdmin', adminOptions, ({ watched }, options) => void createAdmin(over({ storage: watched }, options) as never), { leftOut: ['storage', 'clock'], where: /options|storage/ }),
-  ...calls('types', { 'admin.events': async ({ admin }, types) => {
-    const stream = admin.events({ types })
-    await stream[Symbol.asyncIterator]().return?.()
-  } }),
+  ...optionCalls(
+    'createAdmin',
+    adminOptions,
+    ({ watched }, options) => void createAdmin(over({ storage: watched }, options) as never),
+    { leftOut: ['storage', 'clock'], where: /options|storage/ },
+  ),
+  ...calls('types', {
+    'admin.events': async ({ admin }, types) => {
+      const stream = admin.events({ types })
+      await stream[Symbol.asyncIterator]().return?.()
+    },
+  }),
 ]

@@ -89,12 +89,7 @@ export class PostgresKv implements KeyValue {
     return this.cas(key, undefined, value, options)
   }
 
-  async cas(
-    key: KvKey,
-    expected: Bytes | undefined,
-    next: Bytes | undefined,
-    options: KvWrite = {},
-  ): Promise<boolean> {
+  async cas(key: KvKey, expected: Bytes | undefined, next: Bytes | undefined, options: KvWrite = {}): Promise<boolean> {
     checkKvWrite(options)
     const { ttlMs } = options
     const { get, add, change, eraseExpected } = this.#statements
