@@ -1,6 +1,5 @@
 // The options of chains: the shared words with the defaults of this face, its own options, and the seed's names as aliases.
 
-import { readable } from '../copy-option.ts'
 import { deduplicationOptions as engineDeduplicationOptions } from '../engine/job/deduplication.ts'
 import { cancelOptions, operatorCancelOptions } from '../engine/operate/cancel.ts'
 import { sharedJobOptions } from '../engine/job/job-options.ts'
@@ -247,12 +246,6 @@ export const chainFilterOptions = { ...filterOptions, rootOnly: { check: isBoole
 /** The one argument of most methods. @throws TypeError INVALID_ARGUMENT unless it is an object */
 export function isGiven(where: string, options: unknown): asserts options is object {
   if (options === null || typeof options !== 'object') throw invalidArgument(`${where} options`, 'an object', options)
-}
-
-/** A copy of that argument. @throws TypeError INVALID_ARGUMENT unless it is an object that can be read */
-export function copyGiven<T extends object>(where: string, options: T): T {
-  isGiven(where, options)
-  return readable(`${where} options`, () => ({ ...options }))
 }
 
 /** A chain, or any object with the name and id of one. */

@@ -20,7 +20,6 @@ import {
   startManyOptions,
   startOptions,
   waitForChainOptions,
-  copyGiven,
 } from '../options.ts'
 import { keepUntilResolved } from '../transactions/after-commit.ts'
 import type { CancelChainOptions, Client, ClientOptions, WaitOptions } from '../types/client.ts'
@@ -28,6 +27,7 @@ import type { ChainRef, PageOf } from '../types/records.ts'
 import type { ChainScheduleInfo } from '../types/schedules.ts'
 import { cancelChain } from './cancel-chain.ts'
 import { ChainWaits } from './chain-waits.ts'
+import { copyGiven } from './copy-given.ts'
 import { completeChain } from './complete-chain.ts'
 import { deleteTrees } from './delete-trees.ts'
 import { listChains, listJobs, type ListRequest } from './list.ts'
