@@ -3,8 +3,7 @@
 import { inspect } from 'node:util'
 import { UsageError } from '../../src/cli/usage-error.ts'
 import { isRefusal } from '../../src/errors.ts'
-import { randomOf } from './mutate.ts'
-import { type Random } from './mutate.ts'
+import { type Random, randomOf } from './mutate.ts'
 
 export interface Target {
   /** Makes one input. */
@@ -17,7 +16,7 @@ export interface Target {
 /** Thrown by a target that found a defect by itself. */
 export class Defect extends Error {}
 
-export interface Found {
+interface Found {
   readonly seed: number
   readonly input: string
   readonly error: string

@@ -21,7 +21,7 @@ export interface HostileCall {
   readonly takes?: 'text' | 'number'
 }
 
-export const word = (text: string): RegExp => new RegExp(`(?<![\\w])${text.replace(/[.[\]$]/g, '\\$&')}(?![\\w])`)
+const word = (text: string): RegExp => new RegExp(`(?<![\\w])${text.replace(/[.[\]$]/g, '\\$&')}(?![\\w])`)
 
 /** A call for each argument. */
 export const calls = (

@@ -10,7 +10,7 @@ import type { HostileValue } from './values.ts'
 /** `accepted`, or the code of the refusal. */
 export type Answer = string
 
-export class Complaint extends Error {}
+class Complaint extends Error {}
 
 /** Long enough for a loaded machine; no call of the suite waits for anything. */
 const hangMs = 30_000
