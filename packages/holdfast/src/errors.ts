@@ -170,7 +170,7 @@ export class TimeoutError extends HoldfastError {
   declare readonly jobId: string
   declare readonly timeout: number
   constructor(jobId: string, timeout: number) {
-    const message = `Job '${jobId}': it did not end within ${timeout} ms. Only the wait ended; the job goes on. Wait again with the same id, or read getStatus() later.`
+    const message = `Job '${jobId}': it did not end within ${timeout} ms. Only the wait ended; the job goes on. Wait again with the same id, read getStatus() later, or ask explain() what it waits for.`
     super('TIMEOUT', message, { jobId, timeout })
   }
 }
