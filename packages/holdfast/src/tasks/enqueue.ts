@@ -40,6 +40,7 @@ export interface TaskEnqueueOptions
   readonly job?: JobOptions | undefined
 }
 
+/** Options of enqueueTaskMany(). */
 export interface TaskEnqueueManyOptions extends TaskEnqueueOptions {
   /** The `resume` of a BATCH_INTERRUPTED error. Sends the payloads of that call which are missing; the payloads must be the same. */
   readonly resume?: string | undefined

@@ -48,7 +48,16 @@ import { resolveTasksOptions, type TasksOptions } from './tasks-options.ts'
 import { type TaskEvent, TaskEvents, type TaskListener } from './telemetry/events.ts'
 import { logTo } from './telemetry/log.ts'
 
-/** @throws TypeError INVALID_ARGUMENT */
+/**
+ * Makes tasks over a storage, or over message queues of yours. Define them with defineTask(), add them with enqueueTask(), and run
+ * them between start() and stop().
+ *
+ *     const tasks = createTasks({ storage })
+ *     const mail = tasks.defineTask('mail', { schema: z.object({ to: z.email() }), handler: async ({ id }, { to }) => { … } })
+ *     await tasks.enqueueTask(mail, { to: 'ada@example.com' })
+ *
+ * @throws TypeError INVALID_ARGUMENT
+ */
 export function createTasks(options: TasksOptions): Tasks {
   return new TaskFace(options)
 }

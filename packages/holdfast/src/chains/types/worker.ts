@@ -75,6 +75,7 @@ export interface StopOptions {
   readonly deadlineMs?: number | undefined
 }
 
+/** The handler of one job type, with options that go before those of the worker. */
 export interface JobTypeProcessor<T, N extends JobTypeName<T>, Tx> extends AttemptOptions {
   /** Handler of the job type. */
   readonly process: Process<T, N, Tx>
@@ -156,6 +157,7 @@ export interface InProcessWorkerOptions<T, Tx> extends ProcessingOptions<NoInfer
   readonly jobTypeProcessing?: JobTypeProcessing<NoInfer<T>> | undefined
 }
 
+/** A worker of chains in this process. Made by createInProcessWorker(); it works between start() and stop(). */
 export interface InProcessWorker {
   /**
    * Connects and begins to work. Resolves when ready, with the function that stops this start; a storage that is unavailable is
@@ -173,5 +175,6 @@ export interface InProcessWorker {
   stop(options?: StopOptions): Promise<void>
   /** Returns whether the worker runs jobs, and why not. Makes no call to the storage. */
   health(): Health
+  /** As stop(), at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void>
 }
