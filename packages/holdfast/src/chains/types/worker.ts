@@ -100,7 +100,7 @@ export interface JobTypeProcessor<T, N extends JobTypeName<T>, Tx> extends Attem
 /** A handler for each type that the worker serves. */
 export type JobTypeProcessors<T, Tx> = { readonly [N in JobTypeName<T>]?: JobTypeProcessor<T, N, Tx> | undefined }
 
-/** The same options in a group, also under the names of the seed. */
+/** The same options in a group, also by their aliases. */
 export interface JobTypeProcessing<T> extends ProcessingOptions<T> {
   /** Alias of `pollMs`. */
   readonly pollIntervalMs?: number | undefined
@@ -153,7 +153,7 @@ export interface InProcessWorkerOptions<T, Tx> extends ProcessingOptions<NoInfer
   readonly clock?: Clock | undefined
   /** Alias of `graceMs` and `deadlineMs`. */
   readonly stop?: StopOptions | undefined
-  /** The options of ProcessingOptions in a group, also under the names of the seed. */
+  /** The options of a worker in a group, also by their aliases. */
   readonly jobTypeProcessing?: JobTypeProcessing<NoInfer<T>> | undefined
 }
 
