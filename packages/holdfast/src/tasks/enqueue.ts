@@ -31,8 +31,8 @@ import { encodeData, type TaskMessage } from './task-message.ts'
 import { inEnqueueSpan } from './telemetry/trace.ts'
 
 /**
- * `priority`, `timeoutMs`, `expiresInMs`, `search`, `weight`, `group` and `deduplication` need a queue over a Holdfast storage; others
- * refuse them.
+ * Options of enqueueTask(). `priority`, `timeoutMs`, `expiresInMs`, `search`, `weight`, `group` and `deduplication` need a queue over a
+ * Holdfast storage; other queues refuse them.
  */
 export interface TaskEnqueueOptions
   extends MessageQueueEnqueueOptions, DueOptions, JobOptions, ModeOptions, GroupedOptions {
@@ -40,7 +40,6 @@ export interface TaskEnqueueOptions
   readonly job?: JobOptions | undefined
 }
 
-/** Options of enqueueTaskMany(). */
 export interface TaskEnqueueManyOptions extends TaskEnqueueOptions {
   /** The `resume` of a BATCH_INTERRUPTED error. Sends the payloads of that call which are missing; the payloads must be the same. */
   readonly resume?: string | undefined
