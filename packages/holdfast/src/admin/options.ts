@@ -4,6 +4,7 @@ import { bulkOptions, redriveOptions as engineRedriveOptions } from '../engine/o
 import { operatorCancelOptions } from '../engine/operate/cancel.ts'
 import { filterOptions, queryOptions } from '../engine/operate/job-filter.ts'
 import { sharedOptions } from '../engine/options.ts'
+import { readable } from '../copy-option.ts'
 import { invalidArgument } from '../errors.ts'
 import { anything, checkText, isList, text } from '../option-checks.ts'
 import { resolveOptions, type Table } from '../resolve-options.ts'
@@ -83,7 +84,7 @@ export interface NamedType {
 /** The stored type. @throws TypeError INVALID_ARGUMENT */
 export function typeOf(where: string, given: NamedType): string {
   if (given === null || typeof given !== 'object') throw invalidArgument(where, 'an object with face and name', given)
-  const { face, name } = given
+  const { face, name } = readable(where, () => ({ face: given.face, name: given.name }))
   isFaceOrNone(`${where}.face`, face)
   checkText(`${where}.name`, name, 512)
   return face === '' ? name : storedType(face, name)

@@ -1,5 +1,6 @@
 // admin.schedules: the schedules of every face. An owner of schedules is stored as a type is: the face, a dot, and a name.
 
+import { readable } from '../copy-option.ts'
 import { valueCodec } from '../engine/operate/payload-codec.ts'
 import { previewSlots } from '../engine/schedule/preview.ts'
 import { resolveRule, type ScheduleRule } from '../engine/schedule/schedule.ts'
@@ -71,8 +72,11 @@ function targetOf(given: NamedSchedule): { readonly owner: string; readonly name
   if (given === null || typeof given !== 'object') {
     throw invalidArgument('schedule', 'an object with face, owner and name', given)
   }
-  for (const [key, { check }] of Object.entries(namedScheduleOptions)) check(key, given[key as keyof NamedSchedule])
-  return { owner: storedType(given.face, given.owner), name: given.name }
+  const { face, owner, name } = readable('schedule', () => ({ face: given.face, owner: given.owner, name: given.name }))
+  namedScheduleOptions.face.check('face', face)
+  namedScheduleOptions.owner.check('owner', owner)
+  namedScheduleOptions.name.check('name', name)
+  return { owner: storedType(face, owner), name }
 }
 
 function shown(owner: string, info: ScheduleInfo, { job }: StoredSchedule): AdminScheduleInfo {

@@ -1,6 +1,6 @@
 // Which jobs a list shows and a bulk action changes: the options of every face, and the query for the storage.
 
-import { integer, isBoolean, isList, isObject, oneOf, text } from '../../option-checks.ts'
+import { integer, isBoolean, isFields, isList, oneOf, text } from '../../option-checks.ts'
 import type { Table } from '../../resolve-options.ts'
 import { stateNames } from '../../storage/rules/job/codes.ts'
 import { isTerminal } from '../../storage/rules/job/states.ts'
@@ -46,9 +46,9 @@ export const waitingStates: readonly JobState[] = stateNames.filter(
 )
 
 export const filterOptions = {
-  states: { check: isListOfStates },
+  states: { check: isListOfStates, isData: true },
   group: { check: text(512) },
-  where: { check: isObject },
+  where: { check: isFields, isData: true },
   createdFrom: sharedOptions.runAt,
   createdTo: sharedOptions.runAt,
 } as const satisfies Table

@@ -5,9 +5,11 @@
 import {
   checkClaim,
   checkCountQuery,
+  checkExtensions,
   checkListQuery,
   checkNewJobs,
   checkOutcomes,
+  checkRecoverRequest,
   checkSweepRequest,
 } from '../check.ts'
 import { ListenerRegistry } from '../listener-registry.ts'
@@ -159,6 +161,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
+    checkExtensions(leases)
     return extend(this.#open, leases)
   }
 
@@ -168,6 +171,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async recover(request: Contract.RecoverRequest): Promise<Contract.Recovered[]> {
+    checkRecoverRequest(request)
     return recover(this.#open, request)
   }
 

@@ -7,9 +7,11 @@ import { resolveOptions } from '../../resolve-options.ts'
 import {
   checkClaim,
   checkCountQuery,
+  checkExtensions,
   checkListQuery,
   checkNewJobs,
   checkOutcomes,
+  checkRecoverRequest,
   checkSweepRequest,
 } from '../check.ts'
 import { diskFindings, syncFindings } from '../disk-findings.ts'
@@ -147,6 +149,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   }
 
   async extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
+    checkExtensions(leases)
     return this.#write((move) => extend(move, leases))
   }
 
@@ -160,6 +163,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   }
 
   async recover(request: Contract.RecoverRequest): Promise<Contract.Recovered[]> {
+    checkRecoverRequest(request)
     return this.#write((move) => recover(move, request, (type) => move.held(type as SqliteType)))
   }
 
