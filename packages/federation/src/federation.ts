@@ -17,6 +17,7 @@ import { createHandler, type FederationHandler } from './inbound/handler.ts'
 import type { InboundHandlers } from './inbound/handlers.ts'
 import type { FederationDeliveryJob, HealthCheckJob, ProcessorJob } from './jobs.ts'
 import type { Keyring } from './keyring.ts'
+import { LoopTurns } from './loop-turns.ts'
 import { resolveStopOptions, type RunOptions, runUntilStopped, type StopOptions } from './life-cycle.ts'
 import { exposition } from './metrics/exposition.ts'
 import { FederationMetrics } from './metrics/federation-metrics.ts'
@@ -116,6 +117,7 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
       logger,
       emit,
       metrics,
+      turns: new LoopTurns(clock),
       backlogs: new Backlogs({ store, clock, policies, logger, metrics, emit }, this.deliveryQueue),
       slots: peerSlots(this.deliveryQueue.queue, policies, logger),
       ...(parts.profile === 'hardened' ? this.#hardened() : { scheduleHealthCheck: this.scheduleHealthCheck }),

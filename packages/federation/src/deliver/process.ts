@@ -39,6 +39,8 @@ export async function processFederationDelivery(
   acceptedAt?: number,
 ): Promise<Delivered> {
   const { id: jobId, name, signal, attempt } = job
+  // Many attempts start at once.
+  await context.turns.take()
   try {
     const data = await loadBody(context, job.data)
     const delivered = await deliver({ context, acks, data, jobId, name, attempt, signal, acceptedAt })
@@ -69,6 +71,8 @@ async function transmitTo(delivery: Delivery, method: string, origin: string): P
   const envelope = seal(delivery, peer)
   await countAttempt(delivery)
   const response = await send(delivery, origin, method, envelope)
+  // Many replies arrive at once.
+  await context.turns.take()
   if (isRelayed(response)) {
     await acceptRelayedAck(delivery, peer, response)
     return { isProven: true }
