@@ -34,7 +34,7 @@ export interface ManyPeers extends AsyncDisposable {
 }
 
 export async function startPeers(options: ManyPeersOptions): Promise<ManyPeers> {
-  const { peers: count, deadOfTen = 0, profile = 'hardened', folder, onSign = () => {} } = options
+  const { peers: count, deadOfTen = 0, profile = 'hardened', folder, onSign } = options
   const keys = generateKeyText()
   const { publicKey, encryptionPublicKey } = keys
   const config: PeersConfig = { count, deadOfTen, sender: { publicKey, encryptionPublicKey } }
@@ -50,7 +50,7 @@ export async function startPeers(options: ManyPeersOptions): Promise<ManyPeers> 
     keyring: {
       current: (use) => keyring.current(use),
       byKid: (kid) => keyring.byKid(kid),
-      sign: (...args) => (onSign(), keyring.sign(...args)),
+      sign: (...args) => (onSign?.(), keyring.sign(...args)),
       agree: (...args) => keyring.agree(...args),
     },
     http: { allowHttp: true, allowCidrs: ['127.0.0.0/8'], allowPorts: ports, resolver },
