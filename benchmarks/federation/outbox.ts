@@ -56,8 +56,8 @@ let isMet = true
 for (const name of values.place) {
   console.error(name)
   const place = await places[name]!()
-  let onSign = (): void => {}
-  const many = await startPeers({ peers: 1, place, onSign: () => onSign() })
+  let onSign: (() => void) | undefined
+  const many = await startPeers({ peers: 1, place, onSign: () => onSign?.() })
   const { federation, peers } = many
   const to = peers[0]!.origin
   const delivered = new Map<string, () => void>()
