@@ -1,12 +1,10 @@
 // Shares the event loop: cryptography and reads of SQLite run on it, and a burst of deliveries would keep it busy for a second. Each delivery
 // asks for a turn before such work. A pass of the event loop has a few turns; who comes later waits for the next pass, in order.
-//
-// By number and not by time: a read of the clock would make no difference of more than a few milliseconds.
 
 import type { Clock } from 'holdfast'
 
-/** A turn takes up to a millisecond, so a pass takes less than 10. */
-const perPass = 8
+/** A turn takes up to a millisecond, and many times that on a busy machine. A pass itself costs a hundredth of a turn. */
+const perPass = 2
 
 export class LoopTurns {
   readonly #clock: Clock
