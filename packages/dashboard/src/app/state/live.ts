@@ -4,7 +4,7 @@
 import { type Signal, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Answer, Failure } from '../../shared/api.ts'
-import { after } from '../lib/clock.ts'
+import { after, setServerTime } from '../lib/clock.ts'
 import { ApiError, get, parse } from './api.ts'
 import { hrefOf } from './location.ts'
 
@@ -114,7 +114,14 @@ function connect(): void {
 }
 
 function receive(kind: string, text: string): void {
-  const { of, at, costMs, data } = parse(text) as { of: string; at: number; costMs: number; data?: unknown }
+  const { of, now, at, costMs, data } = parse(text) as {
+    of: string
+    now: number
+    at: number
+    costMs: number
+    data?: unknown
+  }
+  setServerTime(now)
   const entry = watched.get(of)
   if (!entry) return
   const { state } = entry
