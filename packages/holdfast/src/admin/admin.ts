@@ -119,6 +119,8 @@ export interface AdminScheduleInfo extends ScheduleInfo, NamedSchedule {
   readonly typeName: string
   /** What its jobs are given, decoded as far as possible. */
   readonly payload: unknown
+  /** Only slots after it are fired: when it was put, changed or resumed. Epoch ms. */
+  readonly since: number
 }
 
 /** The schedules of every face on the storage. */

@@ -50,11 +50,14 @@ export async function scheduleRuns(
     records.push(...(await storage.get(refs.slice(start, start + engineDefaults.batch))))
   }
   let read = 0
-  return schedules.map(({ name }, index) => {
+  return schedules.map(({ name, since }, index) => {
     const found = slots[index]
     if (!found) return none
     return {
-      past: found.past.map((at) => runOf(name, at, records[read++])),
+      // It was not to fire the slots before, so a missing job says nothing.
+      past: found.past
+        .map((at) => runOf(name, at, records[read++]))
+        .filter(({ at, state }) => at > since || state !== undefined),
       next: found.next.map((at) => ({ at, id: slotId(name, at) })),
     }
   })

@@ -82,9 +82,9 @@ function targetOf(given: NamedSchedule): { readonly owner: string; readonly name
   return { owner: storedType(given.face, given.owner), name: given.name }
 }
 
-function shown(owner: string, info: ScheduleInfo, { job }: StoredSchedule): AdminScheduleInfo {
+function shown(owner: string, info: ScheduleInfo, { job, since }: StoredSchedule): AdminScheduleInfo {
   const { face, name } = parseType(owner)
-  return { ...info, face, owner: name, typeName: parseType(job.type).name, payload: payloadOf(job.payload) }
+  return { ...info, face, owner: name, typeName: parseType(job.type).name, payload: payloadOf(job.payload), since }
 }
 
 /** Undefined if a serde of the face wrote it. */
