@@ -38,16 +38,18 @@ const views = {
 
 const retryMs = 3_000
 
+async function open(): Promise<void> {
+  const { at, data } = await get<Session>('session')
+  setServerTime(at)
+  session.value = data
+}
+
 function App() {
   const [problem, setProblem] = useState<Failure>()
   useEffect(() => {
     const start = (): void => {
-      get<Session>('session').then(
-        ({ at, data }) => {
-          setServerTime(at)
-          session.value = data
-          setProblem(undefined)
-        },
+      open().then(
+        () => setProblem(undefined),
         ({ code, message }: ApiError) => {
           setProblem({ code, error: message })
           after(retryMs, start)

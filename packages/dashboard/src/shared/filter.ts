@@ -3,6 +3,7 @@
 // Conditions are separated by spaces, and all must hold. A value with spaces or quotes is written in double quotes.
 // The app and the server parse the same text with this file. Invariant: the parser takes any text, in linear time.
 
+import { instantOf } from './instant-text.ts'
 import { isJobState, type JobState, jobStates } from './states.ts'
 
 type Operator = ':' | '>' | '>=' | '<' | '<='
@@ -191,24 +192,6 @@ function addCondition(
 
 function asNumber(value: string): number | undefined {
   return /^-?\d{1,15}(\.\d{1,15})?$/.test(value) ? Number(value) : undefined
-}
-
-const instantPattern = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?(?:Z|[+-]\d\d:\d\d)?)?$/
-
-/** Epoch ms of a date, or of a time with its offset. Without one it is UTC, so that a link means the same to everyone. */
-function instantOf(text: string): number | undefined {
-  if (!instantPattern.test(text)) return undefined
-  const hasZone = text.length === 10 || /(?:Z|[+-]\d\d:\d\d)$/.test(text)
-  const at = Date.parse(hasZone ? text : `${text}Z`)
-  return Number.isNaN(at) || at < 0 ? undefined : at
-}
-
-/** An instant as `created` takes it, with as many digits as it needs. */
-export function instantText(at: number): string {
-  return new Date(at)
-    .toISOString()
-    .replace(/\.000Z$/, 'Z')
-    .replace(/:00Z$/, 'Z')
 }
 
 function durationMs(text: string): number | undefined {

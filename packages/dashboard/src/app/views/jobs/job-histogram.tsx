@@ -2,7 +2,8 @@
 
 import { useRef, useState } from 'preact/hooks'
 import type { JobsHistogram } from '../../../shared/api.ts'
-import { formatFilter, instantText, parseFilter, type Token } from '../../../shared/filter.ts'
+import { formatFilter, parseFilter, type Token } from '../../../shared/filter.ts'
+import { instantText } from '../../../shared/instant-text.ts'
 import { jobStates } from '../../../shared/states.ts'
 import { counted, instant, timeOfDay } from '../../lib/words.ts'
 import { useLive } from '../../state/live.ts'
@@ -21,6 +22,8 @@ export function JobHistogram({ q, sort }: JobHistogramProps) {
   // One bar tells nothing that the list does not.
   return answer && points.length > 1 ? <Bars q={q ?? ''} histogram={answer.data} /> : null
 }
+
+const bound = (operator: Token['operator'], at: number): Token => ({ key: 'created', operator, value: instantText(at) })
 
 /** First and last bar. */
 type Range = readonly [number, number]
@@ -46,11 +49,6 @@ function Bars({ q, histogram }: { readonly q: string; readonly histogram: JobsHi
   }
   const narrow = ([first, last]: Range): void => {
     const tokens = parseFilter(q).tokens.filter(({ key }) => key !== 'created')
-    const bound = (operator: Token['operator'], at: number): Token => ({
-      key: 'created',
-      operator,
-      value: instantText(at),
-    })
     const range = [bound('>=', points[first]!.at), bound('<', points[last]!.at + stepMs)]
     dragFrom.current = undefined
     setMarked(undefined)

@@ -20,25 +20,24 @@ export function LookOn({ q, sort, cursor: first }: LookOnProps) {
   const [start, setStart] = useState(first)
   const [stoppedAt, setStoppedAt] = useState<string>()
   useEffect(() => {
-    let isGone = false
+    const left = new AbortController()
+    const { signal } = left
     const look = async (): Promise<void> => {
       let cursor = start
-      for (let pages = 0; pages < mostPages && !isGone; pages++) {
+      for (let pages = 0; pages < mostPages; pages++) {
         const { data } = await get<JobsPage>(to('jobs', { q, cursor, sort }))
-        if (isGone) return
+        if (signal.aborted) return
         if (data.items.length > 0 || data.nextCursor === undefined) {
           setQuery({ cursor, sort }, { replace: true })
           return
         }
         cursor = data.nextCursor
       }
-      if (!isGone) setStoppedAt(cursor)
+      setStoppedAt(cursor)
     }
     // What failed is shown by the list itself, which goes on asking.
-    look().catch(() => !isGone && setStoppedAt(start))
-    return () => {
-      isGone = true
-    }
+    look().catch(() => !signal.aborted && setStoppedAt(start))
+    return () => left.abort()
   }, [q, sort, start])
   if (stoppedAt === undefined) {
     return (
