@@ -13,7 +13,7 @@ import { answerOf, type Call, type Context } from '../route.ts'
 
 const [schedulesMs, shownSlots] = [5_000, 5]
 /** Time before and after now that the strip of a schedule shows, and its slots on each side. */
-const [stripMs, mostRuns] = [86_400_000, 48]
+const [stripMs, mostRuns] = [86_400_000, 24]
 
 export async function schedules({ reads, handles }: Context): Promise<Answer<SchedulesPage>> {
   const read = await reads.read('schedules', schedulesMs, async () => {

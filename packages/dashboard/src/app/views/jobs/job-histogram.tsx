@@ -9,7 +9,7 @@ import { counted, instant, timeOfDay } from '../../lib/words.ts'
 import { useLive } from '../../state/live.ts'
 import { setQuery, to } from '../../state/location.ts'
 
-const [width, height, day] = [600, 40, 86_400_000]
+const [width, height, widestBar, day] = [600, 40, 16, 86_400_000]
 
 interface JobHistogramProps {
   readonly q: string | undefined
@@ -35,6 +35,7 @@ function Bars({ q, histogram }: { readonly q: string; readonly histogram: JobsHi
   const totals = points.map(({ states }) => Object.values(states).reduce((sum, count) => sum + count, 0))
   const highest = Math.max(1, ...totals)
   const step = width / points.length
+  const bar = Math.min(widestBar, step * 0.8)
   const end = points.at(-1)!.at + stepMs
   const isShort = end - points[0]!.at <= day
   const timeText = (at: number): string => (isShort ? timeOfDay(at) : instant(at).slice(0, -3))
@@ -125,9 +126,9 @@ function Bars({ q, histogram }: { readonly q: string; readonly histogram: JobsHi
                 <rect
                   key={`${at} ${state}`}
                   class={`histogram-bar state-${state}`}
-                  x={index * step + step * 0.1}
+                  x={(index + 0.5) * step - bar / 2}
                   y={y}
-                  width={step * 0.8}
+                  width={bar}
                   height={Math.max(0.8, tall)}
                 />
               )

@@ -42,13 +42,16 @@ export function RunStrip({ runs: { past, next }, isPaused, face, typeName }: Run
         <span class="strip-now" />
       </div>
       <div class="strip-axis num muted" aria-hidden="true">
-        <span>−{duration(half)}</span>
+        <span>−{about(half)}</span>
         <span>now</span>
-        <span>+{duration(half)}</span>
+        <span>+{about(half)}</span>
       </div>
     </div>
   )
 }
+
+/** '12 h': the axis is short. */
+const about = (ms: number): string => duration(ms).split(' ', 2).join(' ')
 
 /** How the last run ended, and whether it began late. */
 export function LastRun({ runs: { past } }: { readonly runs: ScheduleRuns }) {

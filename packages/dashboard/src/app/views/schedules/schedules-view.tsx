@@ -15,7 +15,7 @@ import { may } from '../../state/session.ts'
 import { RuleDialog } from './rule-dialog.tsx'
 import { LastRun, RunStrip } from './run-strip.tsx'
 
-const columns = ['Schedule', 'Adds', 'Rule', 'Runs', 'Last', 'Next']
+const columns = ['Schedule', 'Rule', 'Runs', 'Last', 'Next']
 
 export function SchedulesView() {
   const live = useLive<SchedulesPage>('schedules')
@@ -70,12 +70,13 @@ function Row({ schedule, onEdit }: RowProps) {
             paused{paused.by === undefined ? '' : ` by ${paused.by}`}
           </span>
         )}
+        <span class="line note">
+          adds{' '}
+          <a class="quiet" href={jobsHref(typeFilter({ face, name: typeName }))}>
+            <TypeName face={face} name={typeName} />
+          </a>
+        </span>
       </th>
-      <td data-label="Adds">
-        <a class="quiet" href={jobsHref(typeFilter({ face, name: typeName }))}>
-          <TypeName face={face} name={typeName} />
-        </a>
-      </td>
       <td data-label="Rule">
         {words ?? <code>{cron ?? `${everyMs} ms`}</code>}
         {cron !== undefined && (
@@ -107,7 +108,7 @@ function Row({ schedule, onEdit }: RowProps) {
         )}
       </td>
       {may('schedules') && (
-        <td class="right">
+        <td class="right actions">
           <Buttons target={{ face, owner, name }} isPaused={paused !== undefined} onEdit={() => onEdit(schedule)} />
         </td>
       )}
