@@ -70,7 +70,7 @@ function Row({ schedule, onEdit }: RowProps) {
             paused{paused.by === undefined ? '' : ` by ${paused.by}`}
           </span>
         )}
-        <span class="line note">
+        <span class="line note wrap">
           adds{' '}
           <a class="quiet" href={jobsHref(typeFilter({ face, name: typeName }))}>
             <TypeName face={face} name={typeName} />
