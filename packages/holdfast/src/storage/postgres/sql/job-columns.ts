@@ -105,9 +105,9 @@ export const jobCells = (alias: string): string[] =>
 export const jobCell = (alias: string): string =>
   `CASE WHEN ${alias}.seq IS NOT NULL THEN json_build_array(${jobCells(alias).join(', ')}) END`
 
-/** The row of a job, from a cell of jobCell(). */
-export const jobRowOf = (cell: string): (string | null)[] =>
-  (JSON.parse(cell) as (string | number | boolean | null)[]).map((value) => (value === null ? null : String(value)))
+/** The row of a job, from the JSON of jobCell(). */
+export const jobRowOf = (json: string): (string | null)[] =>
+  (JSON.parse(json) as (string | number | boolean | null)[]).map((value) => (value === null ? null : String(value)))
 
 /** The same, but with bytes only where requested: they may be megabytes. @param payload, end numbers of boolean parameters */
 export const requestedCells = (alias: string, payload: number, end: number): string[] =>
