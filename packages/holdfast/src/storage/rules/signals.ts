@@ -1,7 +1,7 @@
 // The signals of one call: collected while it runs, and sent after it.
 
 import type { JobEvent, Signal, TopicKind } from '../storage.ts'
-import type { Job, JobType } from './move.ts'
+import type { EventSource, Job, JobType } from './move.ts'
 
 type Listener = (signal: Signal) => void
 export type Listeners = Readonly<Record<TopicKind, Set<Listener>>>
@@ -34,7 +34,7 @@ export class Signals {
     if (this.#crossesProcesses || type.listeners.abort.size > 0) this.#of(type, 'abort').ids.push(id)
   }
 
-  event({ type, id, lease }: Job, event: JobEvent['event'], attempt: number, at: number): void {
+  event({ type, id, lease }: EventSource, event: JobEvent['event'], attempt: number, at: number): void {
     if (type.listeners.events.size === 0) return
     const entry = { event, id, attempt, at }
     this.#of(type, 'events').events.push(lease?.label === undefined ? entry : { ...entry, label: lease.label })
