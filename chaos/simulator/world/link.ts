@@ -100,6 +100,15 @@ class Link {
   }
 
   async listen(topics: readonly Topic[], onSignal: (signal: Signal) => void): Promise<Unlisten> {
+    this.#node.unanswered++
+    try {
+      return await this.#listen(topics, onSignal)
+    } finally {
+      this.#node.unanswered--
+    }
+  }
+
+  async #listen(topics: readonly Topic[], onSignal: (signal: Signal) => void): Promise<Unlisten> {
     const { timeline, server, random, rates } = this.#parts
     if (server.isDown) {
       await new Promise<void>((resolve) => this.#reply(resolve))
