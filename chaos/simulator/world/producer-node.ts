@@ -32,6 +32,7 @@ export class ProducerNode {
   #client: Client<typeof jobTypes extends { readonly types?: infer T } ? T : never> | undefined
   #tasks: { readonly face: Tasks; readonly note: TaskDefinition<string, string> } | undefined
   #isThrough = false
+  #isStopping = false
   /** Pauses that are not resumed yet. */
   #pauses = 0
 
@@ -74,6 +75,7 @@ export class ProducerNode {
   }
 
   async stop(): Promise<void> {
+    this.#isStopping = true
     await Promise.all([...this.#queues.values()].map((queue) => queue.stop({ graceMs: 0 })))
     await this.#client?.close()
     await this.#tasks?.face[Symbol.asyncDispose]()
@@ -185,8 +187,8 @@ export class ProducerNode {
   async #startOver(queue: Queue<string, string>, kind: QueueKind, id: string): Promise<void> {
     await this.#enqueue(kind, id)
     await this.#sleep(this.#parts.random.between(5, 300))
-    await queue.cancel(id, { force: true })
-    await this.#enqueue(kind, id)
+    if (!this.#isStopping) await queue.cancel(id, { force: true })
+    if (!this.#isStopping) await this.#enqueue(kind, id)
   }
 
   /** Reads a result before and after its expiry. */
@@ -195,7 +197,7 @@ export class ProducerNode {
     await queue.updateResultTTL(id, keptMs)
     await queue.getResult(id)
     await this.#sleep(keptMs + 20)
-    await queue.getResult(id)
+    if (!this.#isStopping) await queue.getResult(id)
   }
 
   async #startChain(): Promise<void> {

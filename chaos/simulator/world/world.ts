@@ -7,13 +7,13 @@ import { type Random, randomOf } from '../../random.ts'
 import type { Defect } from '../defects/defect.ts'
 import type { Entry, History, RunEvent } from '../history/entries.ts'
 import { isTerminal } from '../history/states.ts'
+import { CallsOfNode } from './calls-of-node.ts'
 import { type FaultRates, noRates, type Strike } from './faults.ts'
 import { factsOf, storedTypesOf } from './kinds.ts'
 import { linkTo } from './link.ts'
 import { SimulatedNode } from './node.ts'
 import { ProducerNode } from './producer-node.ts'
 import { Server } from './server.ts'
-import { StoppedNode } from './stopped-node.ts'
 import type { Setup } from './setup.ts'
 import { Timeline } from './timeline.ts'
 import { type SeenHere, WorkerNode } from './worker-node.ts'
@@ -43,7 +43,7 @@ export class World {
   #messages = { count: 0 }
   /** Processes and types that they have claimed, since the faults ceased. */
   readonly #returned = new Set<string>()
-  readonly #stopped = new Map<SimulatedNode, StoppedNode>()
+  readonly #calls = new Map<SimulatedNode, CallsOfNode>()
 
   constructor(setup: Setup, defect?: Defect) {
     this.#setup = setup
@@ -130,6 +130,8 @@ export class World {
 
   #linkOf(node: SimulatedNode, onClaim?: (claim: Claim) => void): Storage {
     const { leaseMs, callTimeoutMs, claimsInFlight } = this.#setup
+    const calls = new CallsOfNode()
+    this.#calls.set(node, calls)
     const link = linkTo(node, {
       timeline: this.timeline,
       server: this.#server,
@@ -139,11 +141,10 @@ export class World {
       callTimeoutMs,
       claimsInFlight,
       onSend: (verb, args) => {
-        const stopped = this.#stopped.get(node)
-        if (stopped && !stopped.givesBack(verb, args)) this.#see(node)({ what: 'afterStop', verb })
+        if (!calls.mayMake(verb, args)) this.#see(node)({ what: 'afterStop', verb })
       },
       onAnswer: (verb, _, answer) => {
-        this.#stopped.get(node)?.answered(verb, answer)
+        calls.answered(verb, answer)
         if (verb === 'claim') onClaim?.(answer as Claim)
       },
       onMessage: () => {
@@ -222,7 +223,7 @@ export class World {
   }
 
   #pause(node: SimulatedNode, ms: number): void {
-    if (node.isPaused || this.#stopped.has(node)) return
+    if (node.isPaused || this.#calls.get(node)!.isStopped) return
     node.pause()
     this.#see(node)({ what: 'nodePaused' })
     this.timeline.after(ms, () => this.#resume(node))
@@ -257,7 +258,7 @@ export class World {
   /** The process stays for a while after its stop, in which it must be silent. */
   async #watchStopped(node: SimulatedNode): Promise<void> {
     if (node.isDead) return
-    this.#stopped.set(node, new StoppedNode())
+    this.#calls.get(node)!.isStopped = true
     this.#see(node)({ what: 'nodeStopped' })
     await this.timeline.sleep(1_000)
     // A call that is never answered has a timer until its timeout. A client library would end it with the connection.
