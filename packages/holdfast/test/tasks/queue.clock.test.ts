@@ -237,3 +237,24 @@ test('a message that has no attempt left is not run, although its last claim was
   const { types: counted } = await faults.storage.count({})
   assert.deepEqual([began.length, counted[0]?.states.failed], [0, 1])
 })
+
+test('a message that has no attempt left is not run by a worker that learns late how it ended', async (t) => {
+  const { clock, faults, queue, began, listen } = bench(t, { maxAttempts: 1, leaseMs: 2 * second })
+  await queue.enqueue(1)
+  const types = [{ type: storedType('task', 'default'), leaseMs: second }]
+  await faults.storage.claim({ worker: 'dead', slots: 1, types })
+  await clock.advance(second)
+  // The answer to its question comes after its lease, and after another worker has ended the message.
+  faults.on('extend', () => new Promise(() => {}))
+  faults.on('get', async (apply) => {
+    await new Promise<void>((resolve) => void clock.after(3 * second, resolve))
+    return apply()
+  })
+  listen()
+  await clock.advance(2 * second)
+  const { jobs } = await faults.storage.claim({ worker: 'other', slots: 1, types })
+  const [{ type, id, worker, attempt }] = jobs as [(typeof jobs)[number]]
+  await faults.storage.settle([{ type, id, worker, attempt, kind: 'failed' }])
+  await clock.advance(10 * second)
+  assert.deepEqual(began, [])
+})

@@ -158,14 +158,18 @@ function failedAttempt(attempt: Attempt, { clock }: Delivering, error: unknown) 
 }
 
 /**
- * Whether the last run that counts lost its lease: one that was released since, by a stop for example, decided nothing. The storage
+ * Whether the last run before this that counts lost its lease: one that was released since, by a stop for example, decided nothing. The storage
  * counts a lost lease as a failure; how many there may be is for the retry policy to decide.
  * @returns undefined if the storage did not tell
  */
 async function wasLost({ job }: Attempt, { storage, onError }: Delivering): Promise<boolean | undefined> {
   try {
     const [record] = await storage.get([{ type: job.type, id: job.id }], { parts: ['attempts'] })
-    return record?.attempts?.findLast(({ outcome }) => outcome !== 'released')?.outcome === 'stalled'
+    // Of another job under its id there is nothing to learn. Its own lease is over then: a heartbeat will end this attempt.
+    if (record?.token !== job.token) return undefined
+    // Without later ones: this attempt may have been taken back meanwhile, and the message ended by another worker.
+    const before = record.attempts?.filter(({ attempt }) => attempt < job.attempt)
+    return before?.findLast(({ outcome }) => outcome !== 'released')?.outcome === 'stalled'
   } catch (error) {
     onError(error as Error)
     return undefined
