@@ -18,7 +18,7 @@ import type { StorageChange } from './entries.ts'
 export interface CallFacts {
   readonly verb: string
   readonly at: number
-  /** The jobs that the call asked to add, by type and id. */
+  /** The jobs that the call asked to add, by type and id; and by their tokens: one may replace another of the same call. */
   readonly items: ReadonlyMap<string, NewJob>
   readonly outcomes: readonly Outcome[]
   readonly args: readonly unknown[]
@@ -115,7 +115,7 @@ function changesOfLife(before: JobRecord | undefined, after: JobRecord, facts: C
 
 function addedOf(before: JobRecord | undefined, after: JobRecord, { verb, at, items }: CallFacts): StorageChange {
   const { type, id, token } = after
-  const item = items.get(`${type}/${id}`)
+  const item = items.get(`${type}/${id} ${token}`) ?? items.get(`${type}/${id}`)
   return {
     what: 'added',
     type,

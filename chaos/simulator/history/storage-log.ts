@@ -79,7 +79,7 @@ const mayChange = ({ state, expiresAt }: JobRecord): boolean =>
 
 /** Of two items with one id, the first is added. */
 const byKey = (items: readonly NewJob[]): Map<string, NewJob> =>
-  new Map(items.toReversed().map((item) => [keyOf(item), item]))
+  new Map(items.toReversed().flatMap((item) => [`${keyOf(item)} ${item.token}`, keyOf(item)].map((key) => [key, item])))
 
 /** The jobs that a call may add. */
 export function itemsOf(verb: string, args: readonly unknown[]): NewJob[] {

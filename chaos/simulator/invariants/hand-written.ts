@@ -58,6 +58,12 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     good: [
       [write('added', 1), write('addVerdict', 1), write('addVerdict', 2)],
       [write('added', 1), write('addVerdict', 1), write('gone', 2), write('added', 3), write('addVerdict', 3)],
+      // A later item of the call replaced the first.
+      [
+        write('added', 1, { token: 'second' }),
+        write('addVerdict', 1),
+        write('addVerdict', 1, { token: 'second', verdict: 'replaced', standing: { id: 'a', token: 'second' } }),
+      ],
     ],
     bad: [
       [write('addVerdict', 1)],

@@ -13,8 +13,7 @@ export class CallsOfNode {
   /** To be called with each answer. */
   answered(verb: string, answer: unknown): void {
     if (verb === 'connect') this.#connections++
-    if (verb === 'claim' && this.isStopped)
-      for (const job of (answer as Claim).jobs) this.#lateFences.add(nameOf(job))
+    if (verb === 'claim' && this.isStopped) for (const job of (answer as Claim).jobs) this.#lateFences.add(nameOf(job))
   }
 
   /** To be called with each call. @returns whether it may be made now */

@@ -15,7 +15,7 @@ const refCounted = ['connect', 'disconnect', 'listen'] as const
 /** Calls of a worker, which waits for a turn of the event loop between them anyway. */
 const workerVerbs: readonly string[] = ['claim', 'extend', 'settle', 'nextDueAt']
 /** Calls that workers and schedulers make by themselves, beside those to the key-value store: after a stop, none is repeated. */
-const endedByStop: readonly string[] = [...workerVerbs, 'sweep', 'count']
+const endedByStop: readonly string[] = [...workerVerbs, 'sweep', 'count', 'get']
 const kvMoves = ['set', 'setIfAbsent', 'cas', 'delete'] as const
 const kvReads = ['get', 'list'] as const
 

@@ -247,7 +247,8 @@ test('endRepeats() ends the repeats of a worker’s calls under way, and of no o
     ['nextDueAt', (storage: Storage) => storage.nextDueAt([]), false],
     ['sweep', (storage: Storage) => storage.sweep({ limit: 1 }), false],
     ['add', (storage: Storage) => storage.add([job]), true],
-    ['get', (storage: Storage) => storage.get([ref]), true],
+    ['get', (storage: Storage) => storage.get([ref]), false],
+    ['cancel', (storage: Storage) => storage.cancel([ref]), true],
   ] as const) {
     const { clock, line, storage } = guarded()
     line.on(verb, stumbling(1, 'before'))
