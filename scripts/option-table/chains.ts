@@ -66,7 +66,7 @@ export const chainSections: readonly Section[] = [
   },
   {
     face: 'Chains',
-    title: '`jobTypeProcessing`, a group of the options of a worker, with the names of the seed',
+    title: '`jobTypeProcessing`, the options of a worker in a group, also by their aliases',
     table: processingOptions,
     types: worker('AttemptOptions', 'ProcessingOptions', 'JobTypeProcessing'),
   },

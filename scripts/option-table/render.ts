@@ -12,9 +12,14 @@ const packages = new URL('../../packages/', import.meta.url)
 
 const intro = `# Options
 
-Every option of every face, its default, and the other names it has. One word means one thing everywhere: \`maxAttempts\`, \`backoff\`,
-\`leaseMs\`, \`timeoutMs\`, \`pollMs\`, \`delayMs\`, \`runAt\`, \`retention\`, \`graceMs\`, \`logger\`. An alias is accepted in place of its word, never
-beside it. An unknown option, or a value outside its range, is refused with a \`TypeError\` (code \`INVALID_ARGUMENT\`), and nothing is written.
+Every option with its default, its aliases and its meaning.
+
+CONTENTS
+
+- One word means one thing everywhere: \`maxAttempts\`, \`backoff\`, \`leaseMs\`, \`timeoutMs\`, \`pollMs\`, \`delayMs\`, \`runAt\`, \`retention\`, \`graceMs\`,
+  \`logger\`. Times that end in \`Ms\` are in milliseconds.
+- An alias is accepted in place of its word, never beside it.
+- An unknown option, or a value outside its range, is refused with a \`TypeError\` (code \`INVALID_ARGUMENT\`), and nothing is written.
 
 \`\`\`ts
 import { MemoryStorage, Queue } from 'holdfast'
@@ -29,9 +34,12 @@ console.log(one.name === same.name) // true
 `
 
 export function renderPage(): string {
-  const parts = [intro]
+  const all = [...sections, ...chainSections, ...taskSections, ...federationSections]
+  const faces = [...new Set(all.map((section) => section.face))]
+  const contents = faces.map((name) => `[${name}](#${name.toLowerCase().replaceAll(' ', '-')})`)
+  const parts = [intro.replace('CONTENTS', contents.join(' · '))]
   let face: string | undefined
-  for (const section of [...sections, ...chainSections, ...taskSections, ...federationSections]) {
+  for (const section of all) {
     if (section.face !== face) parts.push(`## ${section.face}\n`)
     face = section.face
     parts.push(renderSection(section))

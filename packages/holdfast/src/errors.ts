@@ -90,6 +90,7 @@ export const errorCodes = {
   CLOSED: 'The object was closed. Create a new one.',
 } as const
 
+/** Code of an error, such as `QUEUE_FULL`. docs/errors.md lists them all, with what to do. */
 export type ErrorCode = keyof typeof errorCodes
 
 // Recognised across two installed copies of the package, where instanceof fails.
@@ -97,6 +98,7 @@ const brand = Symbol.for('holdfast.error')
 
 /** Base class of the errors of Holdfast. Its data are fields of the error. */
 export class HoldfastError extends Error {
+  /** Code of the error, for programs: it stays the same when a message changes. */
   readonly code: ErrorCode
 
   constructor(
@@ -167,28 +169,39 @@ export class SerializationError extends HoldfastError {
 
 /** enqueueAndWait: the job did not end in time. Only the wait ended. */
 export class TimeoutError extends HoldfastError {
+  /** Id of the job that was waited for. */
   declare readonly jobId: string
+  /** The wait, in ms. */
   declare readonly timeout: number
   constructor(jobId: string, timeout: number) {
-    const message = `Job '${jobId}': it did not end within ${timeout} ms. Only the wait ended; the job goes on. Wait again with the same id, or read getStatus() later.`
+    const message = `Job '${jobId}': it did not end within ${timeout} ms. Only the wait ended; the job goes on. Wait again with the same id, read getStatus() later, or ask explain() what it waits for.`
     super('TIMEOUT', message, { jobId, timeout })
   }
 }
 
 /** The part of an error that is stored with a job. */
 export interface ErrorDetails {
+  /** Name of the error, such as `TypeError`. */
   name?: string
+  /** Message of the error. */
   message: string
+  /** Code of the error, if it has one. */
   code?: string
+  /** Stack of the error. */
   stack?: string
+  /** What caused it. */
   cause?: ErrorDetails
+  /** Other properties of the error that can be stored. */
   [key: string]: unknown
 }
 
 /** enqueueAndWait: the job failed for good. */
 export class JobFailedError extends HoldfastError {
+  /** Id of the job. */
   declare readonly jobId: string
+  /** Runs that the job had. */
   declare readonly attempts: number
+  /** What the last run threw, as it is stored. */
   declare readonly details: ErrorDetails
   /** `details` as JSON. */
   declare readonly originalError: string
@@ -205,6 +218,7 @@ export class JobFailedError extends HoldfastError {
 
 /** enqueueAndWait: the job was cancelled. */
 export class JobCancelledError extends HoldfastError {
+  /** Id of the job. */
   declare readonly jobId: string
   /** The reason that cancel() was given; `expired` if the job was not started within `expiresInMs`. Absent: none. */
   declare readonly reason?: string
@@ -296,6 +310,7 @@ export class QueueFullError extends HoldfastError {
   declare readonly max: number
   /** Face and name of the type. */
   declare readonly face: string
+  /** Name of the queue. */
   declare readonly queue: string
   /** Key of the group that is full. Absent: the type is. */
   declare readonly group?: string
@@ -316,6 +331,7 @@ export class QueueFullError extends HoldfastError {
 
 /** enqueueAndWait: the record of the job was gone before its outcome was read. */
 export class JobNotFoundError extends HoldfastError {
+  /** Id of the job. */
   declare readonly jobId: string
   constructor(jobId: string) {
     const message = `Job '${jobId}': it was removed, replaced or expired before its outcome was read. Keep its record longer (retention).`
@@ -325,8 +341,11 @@ export class JobNotFoundError extends HoldfastError {
 
 /** Argument of the `failed` event: the job failed for good. */
 export class MaxRetriesError extends HoldfastError {
+  /** Id of the job. */
   declare readonly jobId: string
+  /** Runs that the job had. */
   declare readonly attempts: number
+  /** What the last run threw. */
   declare readonly lastError: Error
   /** Payload of the job. Undefined also if it cannot be decoded. Not enumerable. */
   declare readonly payload: unknown
@@ -371,10 +390,13 @@ type AbortCode = (typeof abortCodes)[JobAbortReason]
 
 /** What the `signal` of a handler aborts with, on every face. Its name is 'AbortError', as the platform's own. */
 export class AttemptAbortedError extends HoldfastError {
+  /** Why the run should end. */
   declare readonly code: AbortCode
   /** Why, in more detail than `code`. */
   declare readonly reason: JobAbortReason
+  /** Id of the job. */
   declare readonly jobId: string
+  /** Number of the attempt. */
   declare readonly attempt: number
   /** The reason that cancel() was given. Absent: none. */
   declare readonly cancelReason?: string
@@ -444,6 +466,7 @@ type JobTypeCode =
 /** The declaration of a job type does not allow the call. */
 export class JobTypeValidationError extends HoldfastError {
   declare readonly code: JobTypeCode
+  /** Job type that the call named. */
   declare readonly typeName: string
   /** Issues that a schema found, each with its path: INVALID_INPUT and INVALID_OUTPUT of types with a schema. */
   declare readonly issues?: readonly { readonly message: string; readonly path: readonly (string | number)[] }[]
@@ -473,7 +496,9 @@ export class LeaseLostError extends HoldfastError {
 /** waitForJobChainCompletion: the chain did not end in time. */
 export class WaitForJobChainCompletionTimeoutError extends HoldfastError {
   declare readonly typeName: string
+  /** Id of the chain that was waited for. */
   declare readonly chainId: string
+  /** The wait, in ms. */
   declare readonly timeoutMs: number
   constructor(typeName: string, chainId: string, timeoutMs: number) {
     const message = `Chain '${chainId}' of '${typeName}': it did not end within ${timeoutMs} ms. Only the wait ended; the chain goes on. Wait again, or longer.`
@@ -484,7 +509,9 @@ export class WaitForJobChainCompletionTimeoutError extends HoldfastError {
 /** waitForJobChainCompletion: the chain failed. */
 export class JobChainFailedError extends HoldfastError {
   declare readonly typeName: string
+  /** Id of the chain. */
   declare readonly chainId: string
+  /** What the last job of the chain threw, as it is stored. */
   declare readonly details: ErrorDetails
   constructor(typeName: string, chainId: string, details: ErrorDetails) {
     super('CHAIN_FAILED', `Chain '${chainId}' of '${typeName}' failed: ${details.message}`, {

@@ -24,7 +24,13 @@ after(() => postgres.stop())
 const pages = [
   'README.md',
   'packages/holdfast/README.md',
+  'docs/README.md',
   'docs/choosing.md',
+  'docs/coming-from.md',
+  'docs/deploying.md',
+  'docs/testing.md',
+  'docs/schedules.md',
+  'docs/prefetch.md',
   'docs/guide.md',
   'docs/drivers.md',
   'docs/file-storage.md',

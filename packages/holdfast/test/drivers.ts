@@ -1,8 +1,6 @@
 // The drivers that the conformance suite is run on. A new one is a line in the table.
 
-import { existsSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../src/clock.ts'
 import type { Subject } from '../../conformance/src/index.ts'
@@ -10,12 +8,20 @@ import { FileStorage } from '../src/storage/file/file-storage.ts'
 import { MemoryStorage } from '../src/storage/memory/memory-storage.ts'
 import { SqliteStorage } from '../src/storage/sqlite/index.ts'
 import type { PostgresClientName } from './postgres-subject.ts'
+import { quickFolder } from './quick-folder.ts'
 import type { ClientName } from './redis-places.ts'
+import { writeDatabase } from './sqlite-database.ts'
+
+export { quickFolder } from './quick-folder.ts'
 
 /** @param client of those that have several: the library to use */
 export const drivers: Readonly<Record<string, (client?: ClientName) => Subject | Promise<Subject>>> = {
   memory: () => withManualClock((clock) => new MemoryStorage({ clock })),
-  sqlite: () => inDirectory((directory, clock) => new SqliteStorage({ path: join(directory, 'jobs.db'), clock })),
+  sqlite: () =>
+    inDirectory(
+      (directory, clock) => new SqliteStorage({ path: join(directory, 'jobs.db'), clock }),
+      (directory) => writeDatabase(join(directory, 'jobs.db')),
+    ),
   file: () => inDirectory((directory, clock) => new FileStorage({ directory, clock })),
   redis: (client) => redis('redis', client),
   'redis-live': async (client) => (await import('./redis-subject.ts')).liveRedisSubject('redis', client),
@@ -32,12 +38,13 @@ const redis = async (at: 'redis' | 'cluster' | 'valkey', client?: ClientName): P
 const postgres = async (client: PostgresClientName): Promise<Subject> =>
   (await import('./postgres-subject.ts')).postgresSubject(client)
 
-/** In memory, where there is such a file system: many thousand files, or commits that wait for the disk, are slow on a disk. */
-export const quickFolder = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
-
 /** A directory of its own, and more handles on it as other processes have them. */
-async function inDirectory(open: (directory: string, clock: Clock) => Subject['storage']): Promise<Subject> {
+async function inDirectory(
+  open: (directory: string, clock: Clock) => Subject['storage'],
+  fill?: (directory: string) => Promise<void>,
+): Promise<Subject> {
   const directory = await mkdtemp(join(quickFolder, 'holdfast-'))
+  await fill?.(directory)
   const others: Subject['storage'][] = []
   let time: Clock
   const subject = withManualClock((clock) => open(directory, (time = clock)))

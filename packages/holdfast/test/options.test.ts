@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
-import { MemoryStorage } from 'holdfast'
+import { MemoryStorage, Queue } from 'holdfast'
 import { renderPage } from '../../../scripts/option-table/render.ts'
 import {
   clientOptions,
@@ -222,7 +222,24 @@ test('a word of another library is answered with ours, and a word that is none o
   assert.match(refusal({ url: row, schema: row }, 'connectionString'), /did you mean url\?/)
   assert.match(refusal({ maxAttempts: row, delayMs: row }, 'retries'), /did you mean maxAttempts\?/)
   assert.match(refusal({ maxAttempts: row, delayMs: row }, 'delay'), /did you mean delayMs\?/)
+  assert.match(refusal({ cron: row, everyMs: row, timeZone: row }, 'tz'), /did you mean timeZone\?/)
+  assert.match(refusal({ schedules: row, concurrency: row }, 'repeat'), /did you mean schedules\?/)
+  assert.match(refusal({ schedules: row, concurrency: row }, 'teamSize'), /did you mean concurrency\?/)
   assert.doesNotMatch(refusal({ maxAttempts: row, retention: row, delayMs: row }, 'priority'), /did you mean/)
+})
+
+test('the calls of other libraries are refused with an example of ours', async () => {
+  assert.throws(() => new Queue('mail' as never), {
+    code: 'INVALID_ARGUMENT',
+    message: `Queue options: expected an object, as in new Queue({ storage, name: 'mail' }), got "mail"`,
+  })
+  const queue = new Queue({ storage: new MemoryStorage() })
+  await assert.rejects(queue.enqueue({ to: 'ada' } as never, undefined), {
+    code: 'INVALID_ARGUMENT',
+    message: 'id: expected a string, as in enqueue(id, payload) with the id of generateId(), got an object',
+  })
+  await assert.rejects(queue.enqueueAndWait('1', 1, { timeout: 0 }), /ask explain\(\) what it waits for\.$/)
+  await queue.stop()
 })
 
 test('[Q5.01] text is measured in bytes, and well-formed', () => {

@@ -19,6 +19,7 @@ export interface AuditEntry {
   readonly refused?: true
 }
 
+/** A page of audit.list(), the latest entries first. */
 export interface AuditPage {
   /** The latest first. */
   readonly items: readonly AuditEntry[]
@@ -26,9 +27,11 @@ export interface AuditPage {
   readonly nextCursor?: string
 }
 
+/** Which entries audit.list() returns. */
 export interface AuditQuery {
   /** Integer 1 … 200. @default 50 */
   readonly limit?: number | undefined
+  /** `nextCursor` of the page before. */
   readonly cursor?: string | undefined
 }
 

@@ -74,7 +74,9 @@ function isListOfTypes(name: string, value: unknown): void {
 
 /** The name of a type: that of a queue, job type or message queue, with its face. */
 export interface NamedType {
+  /** `queue`, `chain`, `task`, or the face of a package. */
   readonly face: string
+  /** Name of the queue, the job type or the message queue. */
   readonly name: string
 }
 

@@ -4,6 +4,7 @@ import type { Operations } from '../engine/operate/operations.ts'
 import type { JobRecord, JobRef, NewJob, SearchFields } from '../storage/storage.ts'
 import { parseType } from '../storage/stored-type.ts'
 
+/** Options of admin.jobs.replay(). */
 export interface ReplayOptions {
   /** What the new job is given. @default the payload of the old one, byte for byte */
   readonly payload?: unknown

@@ -27,6 +27,7 @@ export interface CheckedBlocker {
   readonly input?: unknown
 }
 
+/** The declared job types. Made by defineJobTypes() or createJobTypeRegistry(); give client and worker the same one. */
 export interface JobTypeRegistry<T> extends Readonly<JobTypeChecks> {
   /** Names of the declared types. Absent: not known at run time. */
   readonly typeNames?: readonly string[]

@@ -6,9 +6,13 @@ import { asError } from '../error-details.ts'
 
 /** Receives log entries, each with an object of data and a message. Structural: pino and console fit. */
 export interface Logger {
+  /** Completed jobs. */
   debug?(data: object, message: string): void
+  /** Starts, stops, releases, cancels. */
   info?(data: object, message: string): void
+  /** Retried failures, stalls, lost connections. */
   warn?(data: object, message: string): void
+  /** Final failures, and errors that no call returned. */
   error?(data: object, message: string): void
 }
 

@@ -9,18 +9,25 @@ import type { Handling } from './execute.ts'
 
 /** Argument of afterExecution. Instants are epoch ms; `ttl`, `result` and `error` may be changed, the rest is read-only. */
 export interface AfterExecutionContext<TPayload, TResult> {
+  /** Id of the job. */
   readonly id: string
+  /** Payload of the job, as this run got it. */
   readonly payload: TPayload
   /** Number of this run, from 1; released runs do not count. */
   readonly attempts: number
   /** Most runs, the first included. */
   readonly maxAttempts: number
+  /** When the job was accepted, in epoch ms. */
   readonly createdAt: number
   /** `failed`: the job failed for good. */
   readonly status: 'completed' | 'failed'
+  /** Name of this worker. */
   readonly workerId: string
+  /** When this run began, in epoch ms. */
   readonly startedAt: number
+  /** When this run ended, in epoch ms. */
   readonly finishedAt: number
+  /** Run time of the handler, in ms. */
   readonly durationMs: number
   /** How long the record is kept, in ms. May be changed to an integer 1 … 100 years. */
   ttl: number

@@ -8,6 +8,7 @@ import { setSharedFields } from '../engine/job/job-options.ts'
 import { retainedBy } from '../engine/job/retention.ts'
 import { checkedSearch, type GivenFields, type SearchFieldTypes } from '../engine/job/search-fields.ts'
 import { encode, type Serde } from '../engine/job/serde.ts'
+import { invalidArgument } from '../errors.ts'
 import { checkId } from '../option-checks.ts'
 import { evenRetention } from '../storage/retention.ts'
 import type { Retention } from '../storage/storage.ts'
@@ -30,6 +31,9 @@ export interface DraftOptions<P> {
  * @throws TypeError INVALID_ARGUMENT, SerializationError, TOO_LARGE, and what the `search` of the queue throws
  */
 export function draftOf<P>(id: string, payload: P, options: JobOptions | undefined, queue: DraftOptions<P>): Draft {
+  // Other libraries make the id themselves, so that a payload is the likeliest thing to find here.
+  if (typeof id !== 'string')
+    throw invalidArgument('id', 'a string, as in enqueue(id, payload) with the id of generateId()', id)
   checkId(id)
   const { type, maxAttempts, retention } = queue
   const bytes = encode('payload', queue.payloadSerde, payload, queue.maxPayloadBytes)

@@ -18,6 +18,7 @@ import { bulkItemOptions } from './options.ts'
 export interface EnqueueItem<TPayload> extends Omit<JobOptions, 'onDuplicate'> {
   /** Required. */
   readonly id: string
+  /** Payload of the job. */
   readonly payload: TPayload
   /** As for enqueue(). Every item has an answer, so there is no `reject`. @default 'return' */
   readonly onDuplicate?: 'return' | 'replace' | undefined

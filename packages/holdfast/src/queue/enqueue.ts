@@ -33,6 +33,7 @@ export interface JobOptions extends SharedJobOptions {
   readonly onDuplicate?: OnDuplicate | undefined
 }
 
+/** What enqueue() does if a job has the id or the deduplication key. */
 export type OnDuplicate = 'return' | 'replace' | 'reject'
 
 /** Options of enqueueAndWait(). */

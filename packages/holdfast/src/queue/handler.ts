@@ -7,7 +7,9 @@ import type { AttemptSignal } from '../errors.ts'
 
 /** Argument of a handler: one run of a job. */
 export interface Job<TPayload> {
+  /** Id of the job, as enqueue() was given it. The same in every run: a good idempotency key. */
   readonly id: string
+  /** Payload of the job: a fresh copy for each run. */
   readonly payload: TPayload
   /** Number of this run, from 1; released runs do not count. */
   readonly attempts: number

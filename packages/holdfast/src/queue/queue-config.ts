@@ -127,6 +127,9 @@ export interface QueueStopOptions {
 
 /** @throws TypeError INVALID_ARGUMENT */
 export function resolveQueueConfig<P, R>(config: QueueConfig<P, R, unknown>) {
+  if (typeof config === 'string') {
+    throw invalidArgument('Queue options', "an object, as in new Queue({ storage, name: 'mail' })", config)
+  }
   const { resultTTL, ...resolved } = resolveOptions('Queue', config, queueOptions)
   queueOptions.storage.check('storage', resolved.storage)
   const clock = resolved.clock ?? systemClock

@@ -91,10 +91,21 @@ import { endWith, sendSpan } from './tracing.ts'
 import { Waits, type WaitStart } from './waits.ts'
 
 /**
- * A queue of jobs of one kind: it accepts them, runs them with its handler, and keeps their results.
+ * A queue of jobs of one kind: it stores them, runs them with its handler, and keeps their results. A process that only adds jobs
+ * needs neither execute() nor start().
+ *
+ *     const mail = new Queue<{ to: string }, string>({ storage, name: 'mail', concurrency: 10 })
+ *     mail.execute(async (job) => `sent to ${job.payload.to}`)
+ *     await mail.start()
+ *     await mail.enqueue('mail-1', { to: 'ada@example.com' }, { delayMs: 60_000 })
+ *     await mail.stop()
+ *
+ * @typeParam TPayload what enqueue() takes and the handler gets
+ * @typeParam TResult what the handler returns
  * @typeParam Tx transaction of the storage. Inferred, or named after the other two; else only the storage checks `tx`
  */
 export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<QueueEvents<TResult>> {
+  /** Name of the queue. Queues of one name on one storage share their jobs. */
   readonly name: string
   /** Name of this worker, in records and events. */
   readonly workerId: string
@@ -233,7 +244,8 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   }
 
   /**
-   * Sets the handler, before or after start(). A queue without one accepts jobs and runs none.
+   * Sets the handler, before or after start(). It returns the result, or throws to fail the run. A job may run again after a crash, so
+   * make it idempotent. A queue without a handler accepts jobs and runs none.
    * @throws HANDLER_ALREADY_SET, INVALID_ARGUMENT
    */
   execute(handler: JobHandler<TPayload, TResult>): void {
@@ -346,8 +358,9 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   }
 
   /**
-   * Adds any number of jobs, in order, and returns one answer per item; one that the limits or its group refuse has its own. They are added in moves of at most 1,000, each atomic; with
-   * `tx`, all of them when the transaction commits. A wrong item rejects the call before anything is written.
+   * Adds any number of jobs, in order, and returns one answer per item, also for an item that the limits or its group refuse. They are
+   * added in moves of at most 1,000, each atomic; with `tx`, all of them when the transaction commits. A wrong item rejects the call
+   * before anything is written.
    * @throws as enqueue(), with the index of the item; BatchInterruptedError if some items were added, and the next move failed
    */
   async enqueueMany(

@@ -67,7 +67,9 @@ export interface ReaperEvents {
   error: [error: Error]
   /** The Reaper took back an attempt of this job. */
   stalled: [id: string]
+  /** This Reaper acts from now on (`leaderElection`). */
   leadershipAcquired: []
+  /** Another Reaper acts from now on (`leaderElection`). */
   leadershipLost: []
 }
 

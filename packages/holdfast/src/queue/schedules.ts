@@ -17,11 +17,13 @@ export interface QueueSchedule<TPayload>
   extends
     ScheduleRule,
     Pick<JobOptions, 'priority' | 'weight' | 'maxAttempts' | 'timeoutMs' | 'expiresInMs' | 'retention' | 'search'> {
+  /** Payload of every job of the schedule, fixed when it is stored. */
   readonly payload: TPayload
 }
 
 /** A schedule of a Queue, as list() shows it. */
 export interface QueueScheduleInfo<TPayload> extends ScheduleInfo {
+  /** Payload of its jobs. */
   readonly payload: TPayload
 }
 

@@ -13,7 +13,9 @@ export type MessageState = JobState
 
 /** What getStatus() returns: the state of a job at one instant of the storage. Instants are epoch ms. */
 export interface MessageStatus<TResult> {
+  /** Id of the job. */
   id: string
+  /** Where the job is: `scheduled`, `queued`, `processing`, `failing`, `completed`, `failed` or `cancelled`. */
   state: MessageState
   /** Why the storage itself ended the job: `stalled`, or `expired` (not started within `expiresInMs`). */
   reason?: EndReason
@@ -78,6 +80,7 @@ export function waitedResult<R>(waitedId: string, end: WaitEnd, serde: Serde<R>)
 
 /** Answer of updateResultTTL(). `missing_payload` comes from custom storages only. */
 export interface UpdateResultTTLResult {
+  /** `updated`; `not_terminal`: the job has not ended; `not_found`: its id is unknown, or its record has expired. */
   status: 'updated' | 'not_found' | 'not_terminal' | 'missing_payload'
 }
 

@@ -42,9 +42,11 @@ export interface TaskContext {
   progress(value: unknown): void
   /** Adds a line of at most 8 KiB to the log of the message. Dropped as `progress` is. @throws INVALID_ARGUMENT */
   log(text: string, fields?: Readonly<Record<string, unknown>>): void
+  /** The tasks that this one belongs to: to enqueue others from its handler. */
   readonly tasks: Tasks
 }
 
+/** Options of defineTask(). */
 export interface TaskOptions<S extends StandardSchemaV1> {
   /** Any Standard Schema v1. Checks the data at the enqueue, and at every run makes the data that the handler gets. */
   readonly schema: S
@@ -87,6 +89,7 @@ export interface TaskOptions<S extends StandardSchemaV1> {
 
 /** The handle of a task, for enqueueTask. Compared by identity. */
 export interface TaskDefinition<Input, Output> {
+  /** Name of the task. */
   readonly name: string
   /** For the types only: never present. */
   readonly '~types'?: { readonly input: Input; readonly output: Output }

@@ -31,8 +31,8 @@ import { encodeData, type TaskMessage } from './task-message.ts'
 import { inEnqueueSpan } from './telemetry/trace.ts'
 
 /**
- * `priority`, `timeoutMs`, `expiresInMs`, `search`, `weight`, `group` and `deduplication` need a queue over a Holdfast storage; others
- * refuse them.
+ * Options of enqueueTask(). `priority`, `timeoutMs`, `expiresInMs`, `search`, `weight`, `group` and `deduplication` need a queue over a
+ * Holdfast storage; other queues refuse them.
  */
 export interface TaskEnqueueOptions
   extends MessageQueueEnqueueOptions, DueOptions, JobOptions, ModeOptions, GroupedOptions {

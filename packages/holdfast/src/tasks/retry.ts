@@ -9,17 +9,20 @@ import { resolveOptions } from '../resolve-options.ts'
 import { type Duration, toMs } from './duration.ts'
 import { backoffOptions, defaultRetry } from './options.ts'
 
+/** A failed run, as a retry policy sees it. */
 export interface FailedAttempt {
   /** Number of the run that failed, from 1. */
   readonly attempt: number
   /** Time since the enqueue, in ms. */
   readonly elapsedMs: number
+  /** What the handler threw. */
   readonly error: unknown
 }
 
 /** Returns the delay before the next run, or null to give up. */
 export type RetryPolicy = (failed: FailedAttempt) => Duration | null
 
+/** Options of exponentialBackoff(). */
 export interface ExponentialBackoffOptions {
   /** Delay after the first run. @default 1 s */
   readonly initialDelay?: Duration | undefined

@@ -19,6 +19,7 @@ import { decodeData, encodeData, type TaskMessage, taskMessageOf } from './task-
 
 /** A schedule of a task: when it fires, the data of its runs, and their options. */
 export interface TaskSchedule<Input> extends ScheduleRule, JobOptions {
+  /** Data of every task of the schedule, fixed when it is stored. */
   readonly data: Input
 }
 
@@ -26,6 +27,7 @@ export interface TaskSchedule<Input> extends ScheduleRule, JobOptions {
 export interface TaskScheduleInfo extends ScheduleInfo {
   /** Name of the task. */
   readonly task: string
+  /** Data of its tasks. */
   readonly data: unknown
 }
 

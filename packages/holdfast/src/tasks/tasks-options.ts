@@ -13,6 +13,7 @@ import type { MessageQueue } from './queue/message-queue.ts'
 import type { TaskQueues } from './queue/queues.ts'
 import { refuseBoth, type Retry, type RetryPolicy } from './retry.ts'
 
+/** Options of createTasks(). Give `storage`, or `queue`. */
 export interface TasksOptions {
   /** Where tasks are sent. A bare queue means `{ task: queue }`. @default a StorageMessageQueue over `storage` */
   readonly queue?: MessageQueue | TaskQueues | undefined

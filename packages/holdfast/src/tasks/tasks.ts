@@ -48,7 +48,16 @@ import { resolveTasksOptions, type TasksOptions } from './tasks-options.ts'
 import { type TaskEvent, TaskEvents, type TaskListener } from './telemetry/events.ts'
 import { logTo } from './telemetry/log.ts'
 
-/** @throws TypeError INVALID_ARGUMENT */
+/**
+ * Makes tasks over a storage, or over message queues of yours. Define them with defineTask(), add them with enqueueTask(), and run
+ * them between start() and stop().
+ *
+ *     const tasks = createTasks({ storage })
+ *     const mail = tasks.defineTask('mail', { schema: z.object({ to: z.email() }), handler: async ({ id }, { to }) => { … } })
+ *     await tasks.enqueueTask(mail, { to: 'ada@example.com' })
+ *
+ * @throws TypeError INVALID_ARGUMENT
+ */
 export function createTasks(options: TasksOptions): Tasks {
   return new TaskFace(options)
 }
@@ -114,6 +123,8 @@ export interface Tasks extends AsyncDisposable {
    * @param options.graceMs default: that of each queue, 30_000
    */
   stop(options?: StopOptions): Promise<void>
+  /** Stops, and closes the queue and the store that `storage` made. Later calls reject with CLOSED. The same as `await using`. */
+  close(): Promise<void>
   /** Returns whether its queues run messages, and why not. A foreign queue has no health of its own. Makes no call. */
   health(): Health
   /** Runs one attempt, for platforms that push messages. */
@@ -306,10 +317,14 @@ class TaskFace implements Tasks {
     return healthOfAll('tasks', [own, ...this.#listeners.health()])
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  async close(): Promise<void> {
     this.#closed = true
     await this.stop()
     for (const made of this.#owned) await made.close()
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close()
   }
 
   async #open(signal: AbortSignal): Promise<void> {

@@ -52,6 +52,7 @@ export interface OtelApi<Context, ApiSpan extends OtelSpan, State> {
   createTraceState(text: string): State
 }
 
+/** Options of otel(). */
 export interface OtelOptions<Context, ApiSpan extends OtelSpan, State> {
   /** `import * as api from '@opentelemetry/api'` */
   readonly api: OtelApi<Context, ApiSpan, State>
@@ -64,6 +65,7 @@ export interface OtelOptions<Context, ApiSpan extends OtelSpan, State> {
   readonly propagation?: Propagation | undefined
 }
 
+/** How an attempt joins the trace of its add. */
 export type Propagation = 'child' | 'link' | 'none'
 
 const propagations: readonly Propagation[] = ['child', 'link', 'none']

@@ -13,6 +13,7 @@ import { ProcessTotals } from './metrics/process-totals.ts'
 import { StorageGauges } from './metrics/storage-gauges.ts'
 import { TypeLabels } from './metrics/type-labels.ts'
 
+/** Options of prometheus(). */
 export interface PrometheusOptions {
   /** Storage whose jobs and workers are counted, at most once in 5 s. @default none: the metrics of this process alone */
   readonly storage?: Storage | undefined

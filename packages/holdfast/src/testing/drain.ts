@@ -17,6 +17,7 @@ export interface Drainable {
   stop(): Promise<unknown>
 }
 
+/** Options of drain(). */
 export interface DrainOptions {
   /** The storage of the jobs. */
   readonly storage: Storage
@@ -31,10 +32,13 @@ export interface DrainOptions {
 
 /** Number of attempts, by their outcome. */
 export interface Drained {
+  /** Completed. */
   readonly completed: number
   /** Failed, with another attempt to come. */
   readonly failing: number
+  /** Failed for good. */
   readonly failed: number
+  /** Given back without spending an attempt, as by snooze(). */
   readonly released: number
 }
 

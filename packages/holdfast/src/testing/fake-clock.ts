@@ -2,6 +2,7 @@
 
 import { type Clock, systemClock, type Timer, uuidV7 } from '../clock.ts'
 
+/** A clock that stands still until advance(). Give it to the storage and to the queue, worker or tasks. */
 export interface FakeClock extends Clock {
   /** Lets time pass. Every timer that becomes due fires in its order, and what it triggers runs before the next. */
   advance(ms: number): Promise<void>
@@ -17,6 +18,7 @@ interface FakeTimer extends Timer {
   readonly callback: () => void
 }
 
+/** Options of fakeClock(). */
 export interface FakeClockOptions {
   /** Start of the clock, as epoch ms. @default 2026-01-01T00:00:00Z */
   readonly now?: number | undefined
@@ -31,6 +33,7 @@ async function settle(): Promise<void> {
   for (let turn = 0; turn < turns; turn++) await new Promise<void>((resolve) => systemClock.soon(resolve))
 }
 
+/** Makes a clock for tests: `new Queue({ storage: new MemoryStorage({ clock }), clock })`. Time passes only by advance(). */
 export function fakeClock({ now: start = 1_767_225_600_000, seed = 1 }: FakeClockOptions = {}): FakeClock {
   // Time since the start, not since the epoch: so large a number would lose fractions of a millisecond, and a timer that fires
   // too early by such a fraction would be set again without end.

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { SqliteStorage, type SqliteTransaction } from 'holdfast/sqlite'
 import { quickFolder } from '../drivers.ts'
+import { writeDatabase } from '../sqlite-database.ts'
 import { chainTests } from './suites.ts'
 
 chainTests({
@@ -12,6 +13,7 @@ chainTests({
   open: async () => {
     const directory = await mkdtemp(join(quickFolder, 'holdfast-chains-'))
     const path = join(directory, 'jobs.db')
+    await writeDatabase(path)
     const storage = new SqliteStorage({ path })
     const db = new DatabaseSync(path, { timeout: 1_000 })
     db.exec('PRAGMA journal_mode = WAL; CREATE TABLE orders (id TEXT NOT NULL)')

@@ -11,7 +11,7 @@ import { bench, type TestDriver, until } from './driver.ts'
 import { defaultType } from 'holdfast/storage'
 
 export function growthTests(driver: TestDriver): void {
-  const many = sizeOf(10_000, driver.name, { memory: 4_000, else: 2_500 })
+  const many = sizeOf(10_000, driver.name, { memory: 4_000, postgres: 1_500, else: 2_500 })
 
   describe(`${driver.name}: growth`, () => {
     test('[trap 36] three attempts of a hundred jobs with bytes that are no JSON leave no copy', async (t) => {

@@ -230,19 +230,21 @@ test('[T1] TOO_LARGE: a message above the limit is rejected with its size, and i
 })
 
 test('[T1] CLOSED: after dispose every call is refused', async () => {
-  const { tasks, task } = bench()
-  await tasks[Symbol.asyncDispose]()
-  for (const call of [
-    () => tasks.enqueueTask(task, 1),
-    () => tasks.enqueueTaskMany(task, []),
-    () => tasks.start(),
-    () => tasks.run(),
-    () => tasks.processMessage({}),
-  ]) {
-    await assert.rejects(withoutThrow(call), { code: 'CLOSED' })
+  for (const end of ['close', Symbol.asyncDispose] as const) {
+    const { tasks, task } = bench()
+    await tasks[end]()
+    for (const call of [
+      () => tasks.enqueueTask(task, 1),
+      () => tasks.enqueueTaskMany(task, []),
+      () => tasks.start(),
+      () => tasks.run(),
+      () => tasks.processMessage({}),
+    ]) {
+      await assert.rejects(withoutThrow(call), { code: 'CLOSED' })
+    }
+    assert.throws(() => tasks.defineTask('x', { schema, handler }), { code: 'CLOSED' })
+    await tasks.stop()
   }
-  assert.throws(() => tasks.defineTask('x', { schema, handler }), { code: 'CLOSED' })
-  await tasks.stop()
   const queue = new StorageMessageQueue(new MemoryStorage())
   await queue.close()
   for (const call of [() => queue.enqueue(1), () => queue.listen(() => {}), () => queue.consume(() => {})]) {

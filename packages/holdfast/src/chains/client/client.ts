@@ -33,7 +33,10 @@ import { ChainStarter } from './start-chains.ts'
 import type { StartedChain } from './start-result.ts'
 import { triggerJob } from './trigger-job.ts'
 
-/** @throws TypeError INVALID_ARGUMENT, StorageError */
+/**
+ * Makes a client, which starts chains of jobs and reads them, and connects its storage. It runs no jobs: createInProcessWorker() does.
+ * @throws TypeError INVALID_ARGUMENT, StorageError
+ */
 export async function createClient<T, Tx = never>(options: ClientOptions<T, Tx>): Promise<Client<T, Tx>> {
   const given = resolveOptions('createClient', options, clientOptions)
   for (const name of ['storage', 'jobTypeRegistry'] as const) clientOptions[name].check(name, given[name])

@@ -14,6 +14,7 @@ import type { ChainRef, CompletedJobChain, JobChainOf, JobOf, PageOf } from './r
 import type { ChainSchedules } from './schedules.ts'
 import type { Continuation, StartedJobChain, StartItem, StartOptions, TxContext, TxOption } from './start-options.ts'
 
+/** Options of createClient(). */
 export interface ClientOptions<T, Tx> {
   /** Where the jobs live; the same as the worker's. */
   readonly storage: Storage<Tx>
@@ -43,6 +44,7 @@ export interface CancelChainOptions {
   readonly waitMs?: number | undefined
 }
 
+/** Starts chains, and reads, completes, cancels and deletes them. Made by createClient(); end it with close(). */
 export interface Client<T, Tx = never> {
   /**
    * Starts a chain, or gives the one that has its id or key. Resolves after the commit; with `tx`, once it is written there.
@@ -129,7 +131,9 @@ type StartedJobChains<T, Names extends readonly JobTypeName<T>[]> = {
 
 // ── lists ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** Options of listJobs() and listJobChains(): a filter, and which page. */
 export interface ListOptions<F> {
+  /** Only items that match. @default all */
   readonly filter?: F | undefined
   /** By createdAt. @default 'desc' */
   readonly orderDirection?: 'asc' | 'desc' | undefined
@@ -148,16 +152,19 @@ interface Filter<N extends string> {
   readonly createdTo?: number | undefined
 }
 
+/** Filter of listJobs(). Fields that are absent match every job. */
 export interface JobFilter<N extends string> extends Filter<N> {
   /** Jobs of this chain. */
   readonly chain?: ChainRef | undefined
 }
 
+/** Filter of listJobChains(). Fields that are absent match every chain. */
 export interface ChainFilter<N extends string> extends Filter<N> {
   /** Only chains that were not started as blockers. */
   readonly rootOnly?: boolean | undefined
 }
 
+/** Options of waitForJobChainCompletion(). */
 export interface WaitOptions {
   /** Longest wait, in ms. 0: read once. Infinity: no end. */
   readonly timeoutMs: number

@@ -13,7 +13,9 @@ export interface Completion<N extends string = string> {
   readonly [completion]: N
 }
 
+/** What a handler of chains is given: the job, its signal, and the calls that report and end the attempt. */
 export interface ProcessContext<T, N extends JobTypeName<T>, Tx> {
+  /** The job of this attempt: id, input, blockers with their outputs, attempt number. */
   readonly job: RunningJob<T, N>
   /** Aborts when the attempt should end. Its reason is an AttemptAbortedError. */
   readonly signal: AttemptSignal
@@ -41,12 +43,14 @@ interface PrepareOptions {
   readonly mode: 'atomic' | 'staged'
 }
 
+/** Reads and writes at the start of an attempt, while the lease is checked; in a transaction where the storage has them. */
 export interface Prepare<Tx> {
   /** Runs the callback while the job is still held. @throws LeaseLostError, PREPARE_TWICE, PREPARE_AFTER_COMPLETE */
   <R>(options: PrepareOptions, run: (context: TxContext<Tx>) => R): Promise<Awaited<R>>
   (options: PrepareOptions): Promise<void>
 }
 
+/** Ends the job: with an output, or by continuing with the next job. Recorded once the handler has resolved. */
 export interface Complete<T, N extends JobTypeName<T>, Tx> {
   /** Runs the callback in a transaction, where the storage has them. @throws LeaseLostError, COMPLETE_TWICE */
   (

@@ -27,7 +27,7 @@ export type Schedule =
   | { readonly at: number | Date; readonly afterMs?: never }
   | { readonly afterMs: number; readonly at?: never }
 
-/** At most one chain of an entry type per key, with the words of the seed. */
+/** At most one chain of an entry type per key, by a `strategy`. */
 export interface ChainDeduplicationStrategy {
   /** At most 512 bytes. */
   readonly key: string

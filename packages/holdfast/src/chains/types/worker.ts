@@ -75,6 +75,7 @@ export interface StopOptions {
   readonly deadlineMs?: number | undefined
 }
 
+/** The handler of one job type, with options that go before those of the worker. */
 export interface JobTypeProcessor<T, N extends JobTypeName<T>, Tx> extends AttemptOptions {
   /** Handler of the job type. */
   readonly process: Process<T, N, Tx>
@@ -99,7 +100,7 @@ export interface JobTypeProcessor<T, N extends JobTypeName<T>, Tx> extends Attem
 /** A handler for each type that the worker serves. */
 export type JobTypeProcessors<T, Tx> = { readonly [N in JobTypeName<T>]?: JobTypeProcessor<T, N, Tx> | undefined }
 
-/** The same options in a group, also under the names of the seed. */
+/** The same options in a group, also by their aliases. */
 export interface JobTypeProcessing<T> extends ProcessingOptions<T> {
   /** Alias of `pollMs`. */
   readonly pollIntervalMs?: number | undefined
@@ -152,10 +153,11 @@ export interface InProcessWorkerOptions<T, Tx> extends ProcessingOptions<NoInfer
   readonly clock?: Clock | undefined
   /** Alias of `graceMs` and `deadlineMs`. */
   readonly stop?: StopOptions | undefined
-  /** The options of ProcessingOptions in a group, also under the names of the seed. */
+  /** The options of a worker in a group, also by their aliases. */
   readonly jobTypeProcessing?: JobTypeProcessing<NoInfer<T>> | undefined
 }
 
+/** A worker of chains in this process. Made by createInProcessWorker(); it works between start() and stop(). */
 export interface InProcessWorker {
   /**
    * Connects and begins to work. Resolves when ready, with the function that stops this start; a storage that is unavailable is
@@ -173,5 +175,6 @@ export interface InProcessWorker {
   stop(options?: StopOptions): Promise<void>
   /** Returns whether the worker runs jobs, and why not. Makes no call to the storage. */
   health(): Health
+  /** As stop(), at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void>
 }

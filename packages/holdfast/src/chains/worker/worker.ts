@@ -31,7 +31,10 @@ import {
 /** Time that stop() leaves to the storage after its deadline, in ms. */
 const stopWritesMs = 1_000
 
-/** @throws TypeError INVALID_ARGUMENT, UNKNOWN_TYPE */
+/**
+ * Makes a worker that runs the jobs of the types in `jobTypeProcessors`, in this process. It works between start() and stop().
+ * @throws TypeError INVALID_ARGUMENT, UNKNOWN_TYPE
+ */
 export async function createInProcessWorker<T, Tx = never>(
   options: InProcessWorkerOptions<T, Tx>,
 ): Promise<InProcessWorker> {

@@ -22,6 +22,7 @@ export interface OnceDeduplication {
 export interface DebounceDeduplication {
   /** 1 … 512 bytes of UTF-8. */
   readonly key: string
+  /** Each job replaces the payload of the waiting one, and starts its window anew. */
   readonly mode: 'debounce'
   /** How long the job waits after the last add, in ms. */
   readonly windowMs: number
@@ -33,6 +34,7 @@ export interface DebounceDeduplication {
 export interface FollowUpDeduplication {
   /** 1 … 512 bytes of UTF-8. */
   readonly key: string
+  /** While a job of the key runs, one more waits for its end; later ones replace the payload of that one. */
   readonly mode: 'followUp'
 }
 
@@ -40,6 +42,7 @@ export interface FollowUpDeduplication {
 export interface AscendingDeduplication {
   /** 1 … 512 bytes of UTF-8. */
   readonly key: string
+  /** A job is accepted only with a greater version than the last accepted one. */
   readonly mode: 'ascending'
   /** Mode `ascending`, required: a safe integer, such as a revision or a time. */
   readonly version: number

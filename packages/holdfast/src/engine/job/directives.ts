@@ -20,6 +20,7 @@ import { sharedOptions } from '../options.ts'
 /** What a handler may return in place of a result: snooze(), rateLimited(), retry() or fail(). */
 export type Directive = RescheduleJobError | RateLimitedError | RetryJobError | UnrecoverableError
 
+/** Options of snooze(): exactly one of `delayMs` and `runAt`. */
 export interface SnoozeOptions {
   /** Delay from now, in ms of the storage's clock. */
   readonly delayMs?: number | undefined
@@ -43,6 +44,7 @@ export function snooze(options: SnoozeOptions): RescheduleJobError {
   return new RescheduleJobError(delayMs === undefined ? { at: Number(runAt) } : { afterMs: delayMs }, cause)
 }
 
+/** Options of rateLimited(). */
 export interface RateLimitedOptions {
   /** Time until the next run, in ms of the storage's clock. Required. */
   readonly retryAfterMs: number
@@ -70,6 +72,7 @@ export function rateLimited(options: RateLimitedOptions): RateLimitedError {
   return new RateLimitedError(retryAfterMs, scope, cause)
 }
 
+/** Options of retry(). */
 export interface RetryOptions {
   /** Delay from now, in ms of the storage's clock. @default the backoff */
   readonly delayMs?: number | undefined

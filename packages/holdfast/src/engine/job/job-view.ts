@@ -15,10 +15,13 @@ export interface JobView<TPayload = unknown, TResult = unknown> {
   readonly face: string
   /** Name of the queue, job type or task queue. */
   readonly name: string
+  /** Id of the job. */
   readonly id: string
+  /** Where the job is. */
   readonly state: JobState
   /** Why the storage itself ended the job. */
   readonly reason?: EndReason
+  /** Payload of the job. Absent if it cannot be decoded: see `undecodable`. */
   readonly payload?: TPayload
   /** Only of a completed job. `undefined` is a result too. */
   readonly result?: TResult
@@ -52,11 +55,15 @@ export interface JobView<TPayload = unknown, TResult = unknown> {
   readonly finishedAt?: number
   /** When its record expires. */
   readonly expiresAt?: number
+  /** -100 … 100; a higher one runs first. */
   readonly priority: number
+  /** Key of its group. */
   readonly group?: string
   /** What its start takes of a rate. Absent: 1. */
   readonly weight?: number
+  /** Its deduplication key. */
   readonly deduplicationKey?: string
+  /** Fields by which lists find it. */
   readonly search?: SearchFields
   /** Longest run, in ms. Absent: the worker decides. */
   readonly timeoutMs?: number
@@ -72,12 +79,15 @@ export interface AttemptView {
   readonly attempt: number
   /** Name of its worker. */
   readonly workerId?: string
+  /** When the run began, in epoch ms. */
   readonly startedAt: number
+  /** When it ended, in epoch ms. */
   readonly endedAt: number
   /** `stalled`: its lease was lost. `cancelled`: the job was cancelled by force. The others are what the worker said. */
   readonly outcome: AttemptRecord['outcome']
   /** The state that the job reached by it. */
   readonly state: JobState
+  /** What it threw. */
   readonly error?: ErrorDetails
 }
 

@@ -15,12 +15,15 @@ export interface JobLogLine {
   readonly at: number
   /** Number of the run, from 1, released ones included. */
   readonly attempt: number
+  /** Text of the line. */
   readonly text: string
+  /** Fields that log() was given. */
   readonly fields?: Fields
 }
 
 /** What logs() returns: the lines that are kept, oldest first. */
 export interface JobLog {
+  /** The lines, oldest first. */
   readonly lines: readonly JobLogLine[]
   /** Number of older lines that were deleted: a job keeps its last 1,000 lines, and at most 64 KiB. */
   readonly dropped: number

@@ -8,7 +8,9 @@ import { decodeValue, encodeValue, ValueSerde } from './values.ts'
 
 /** Turns payloads or results into bytes and back, synchronously. Sees the value alone, never the rest of the job. */
 export interface Serde<T> {
+  /** Turns a value into bytes. Synchronous. @throws anything, if the value cannot be stored */
   serialize(value: T): Uint8Array
+  /** Turns the bytes back into the value. @throws anything, if it cannot */
   deserialize(bytes: Buffer): T
 }
 

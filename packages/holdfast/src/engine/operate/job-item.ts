@@ -14,11 +14,13 @@ export interface NamedJob {
   readonly face: string
   /** Name of the queue, job type or message queue. */
   readonly name: string
+  /** Id of the job. */
   readonly id: string
 }
 
 /** A job in a list. Instants are epoch ms, by the storage's clock. */
 export interface JobItem<TPayload = unknown> extends NamedJob {
+  /** Where the job is. */
   readonly state: JobState
   /** Why the storage ended the job by itself. */
   readonly reason?: EndReason
@@ -26,15 +28,21 @@ export interface JobItem<TPayload = unknown> extends NamedJob {
   readonly attempts: number
   /** Most runs. Absent: the worker decides. */
   readonly maxAttempts?: number
+  /** -100 … 100; a higher one runs first. */
   readonly priority: number
+  /** Key of its group. */
   readonly group?: string
   /** What its start takes of a rate. Absent: 1. */
   readonly weight?: number
+  /** Fields by which lists find it. */
   readonly search?: SearchFields
+  /** When it was added, in epoch ms. */
   readonly createdAt: number
   /** When the job is, was or would be due. */
   readonly runAt: number
+  /** When its last run began, in epoch ms. */
   readonly startedAt?: number
+  /** When it ended, in epoch ms. */
   readonly finishedAt?: number
   /** When the record expires. */
   readonly expiresAt?: number
@@ -42,6 +50,7 @@ export interface JobItem<TPayload = unknown> extends NamedJob {
   readonly workerId?: string
   /** True once its handler was asked to stop. */
   readonly cancelling?: true
+  /** The reason that cancel() was given. */
   readonly cancelReason?: string
   /** Chains and blockers it still waits for. */
   readonly openBlockers?: number

@@ -7,6 +7,7 @@ import type { StoredSchedule } from './stored-schedule.ts'
 
 /** The schedule that added a job. */
 export interface JobSchedule {
+  /** Name of the schedule. */
   readonly name: string
   /** The slot, in epoch ms. Absent: fire() added the job. */
   readonly slotAt?: number | undefined

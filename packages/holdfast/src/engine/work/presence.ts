@@ -14,7 +14,9 @@ export interface WorkerInfo {
   readonly id: string
   /** Name for people: the `workerId` of the options. */
   readonly label: string
+  /** Name of its machine. */
   readonly host: string
+  /** Id of its process. */
   readonly pid: number
   /** Version of Holdfast. */
   readonly version: string
@@ -30,7 +32,9 @@ export interface WorkerInfo {
   readonly transactions?: number
   /** How late its timer fired at that moment, in ms. A large one means a blocked event loop. */
   readonly loopDelayMs: number
+  /** When it started, in epoch ms. */
   readonly startedAt: number
+  /** When it last wrote its entry, in epoch ms. */
   readonly lastSeenAt: number
 }
 

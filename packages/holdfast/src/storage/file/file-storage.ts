@@ -30,6 +30,7 @@ import { type Disk, nodeDisk } from './log/disk.ts'
 import { recoverLost } from './recover.ts'
 import { Session } from './session.ts'
 
+/** Options of a FileStorage. */
 export interface FileStorageOptions {
   /** Directory of the storage, on a local disk. A missing one is created. */
   readonly directory: string

@@ -25,6 +25,7 @@ import { revive } from '../rules/revive.ts'
 import { settle } from '../rules/settle.ts'
 import { hasExpiredFor, sweep } from './sweep.ts'
 
+/** Options of a MemoryStorage. */
 export interface MemoryStorageOptions {
   /** Longest time that one call may take, in ms. @default 5_000 */
   readonly callTimeoutMs?: number | undefined

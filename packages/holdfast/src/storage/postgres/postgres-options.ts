@@ -6,6 +6,7 @@ import { resolveOptions } from '../../resolve-options.ts'
 import { postgresOptions } from '../options.ts'
 import type { PostgresClient } from './connection/client.ts'
 
+/** Options of a PostgresStorage. Give either `url` or `client`. */
 export interface PostgresStorageOptions {
   /**
    * Address of the database: `postgres://user:password@host:5432/database`. The storage makes a pool of its own with `pg`, or with

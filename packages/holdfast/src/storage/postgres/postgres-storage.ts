@@ -53,6 +53,7 @@ import {
 } from './verbs/transaction.ts'
 import { EventWatches } from './verbs/watch-events.ts'
 
+/** Stores jobs in a Postgres database, for the processes of many machines. Jobs can join your own transactions, by `tx`. */
 export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   readonly driver = 'postgres'
   readonly features: Contract.StorageFeatures

@@ -6,8 +6,10 @@ import { resolveOptions } from '../../resolve-options.ts'
 import { redisOptions } from '../options.ts'
 import type { RedisClient } from './connection/client.ts'
 
+/** What an acknowledged job survives: what the server gives, a power cut, or the loss of the primary. */
 export type RedisDurability = 'relaxed' | 'full' | 'replicated'
 
+/** Options of a RedisStorage. Give `url`, `client`, or `host` and `port`. */
 export interface RedisStorageOptions {
   /**
    * A Redis or Cluster of iovalkey or ioredis, without a keyPrefix, instead of a url. The storage uses it as it is and leaves

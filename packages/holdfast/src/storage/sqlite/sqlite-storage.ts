@@ -40,6 +40,7 @@ import { nextDueAt } from './verbs/next-due-at.ts'
 import { pause } from './verbs/pause.ts'
 import { hasExpiredFor, sweep } from './verbs/sweep.ts'
 
+/** Options of a SqliteStorage. */
 export interface SqliteStorageOptions {
   /** Path of the database file, on a local disk, or ':memory:'. A missing file is created. */
   readonly path: string

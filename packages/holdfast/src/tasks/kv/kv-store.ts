@@ -14,6 +14,7 @@ export interface StoreEntry {
   readonly value: unknown
 }
 
+/** A key-value store, for deduplication over queues that have none of their own. */
 export interface KvStore {
   /**
    * The form in which the store takes `ttl`: a number of ms, or a Temporal.Duration.

@@ -19,6 +19,7 @@ import { eventSink, logTo } from '../telemetry/log.ts'
 import { canonicalText, writtenText } from './canonical-value.ts'
 import type { KvStore, StoreEntry, StoreKey, StoreWrite } from './kv-store.ts'
 
+/** Options of a StorageKvStore. */
 export interface StorageKvStoreOptions {
   /** Stores of one name on one storage share their entries. @default 'default' */
   readonly name?: string | undefined
@@ -34,6 +35,7 @@ export interface StorageKvStoreOptions {
 const largestKey = 8 * 1024
 const pageSize = 100
 
+/** A key-value store over a storage. */
 export class StorageKvStore implements KvStore, AsyncDisposable {
   readonly name: string
   readonly #storage: GuardedStorage

@@ -125,9 +125,13 @@ export interface Delivery {
 /** May return snooze(), rateLimited() or fail(), on queues that are `extended`. The message is any: the queue does not look inside. */
 export type MessageHandler = (message: any, delivery?: Delivery) => void | Directive | Promise<void | Directive>
 
+/** Messages that wait. */
 export interface QueueDepth {
+  /** All that wait. */
   readonly queued: number
+  /** Those that are due. */
   readonly ready?: number | undefined
+  /** Those that wait for their time. */
   readonly delayed?: number | undefined
 }
 

@@ -99,7 +99,9 @@ export let limitedQueue: (
   release: number,
 ) => StorageMessageQueue
 
+/** A message queue over a storage: the queue of tasks, or one for messages of your own. listen() or consume() runs them. */
 export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
+  /** Name of the queue. Queues of one name on one storage share their messages. */
   readonly name: string
   readonly nativeRetrial: boolean
   readonly nativeDeduplication = true as const

@@ -13,6 +13,7 @@ import { type Duration, toMs } from '../duration.ts'
 import { messageRetention, storageQueueOptions } from '../options.ts'
 import { refuseBoth, type Retry, type RetryPolicy } from '../retry.ts'
 
+/** Options of a StorageMessageQueue. */
 export interface StorageMessageQueueOptions {
   /** Queues of one name on one storage share their messages. @default 'default' */
   readonly name?: string | undefined
