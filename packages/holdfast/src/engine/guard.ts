@@ -14,6 +14,8 @@ const reads = ['get', 'list', 'count', 'nextDueAt'] as const
 const refCounted = ['connect', 'disconnect', 'listen'] as const
 /** Calls of a worker, which waits for a turn of the event loop between them anyway. */
 const workerVerbs: readonly string[] = ['claim', 'extend', 'settle', 'nextDueAt']
+/** Calls that workers and schedulers make by themselves, beside those to the key-value store: after a stop, none is repeated. */
+const endedByStop: readonly string[] = [...workerVerbs, 'sweep', 'count', 'get']
 const kvMoves = ['set', 'setIfAbsent', 'cas', 'delete'] as const
 const kvReads = ['get', 'list'] as const
 
@@ -23,6 +25,8 @@ export type GuardedStorage = Pick<Storage, Verb | 'driver' | 'features' | 'setti
   readonly kv: KeyValue
   /** How long the storage has not answered, in ms: since the first call without an answer was sent. 0 while it answers. */
   unansweredMs(): number
+  /** Ends the repeats of calls under way that workers and schedulers made. To be called by one that has stopped: it must be silent then. */
+  endRepeats(): void
 }
 
 type Method = (...args: unknown[]) => Promise<unknown>
@@ -33,6 +37,7 @@ export function guardStorage(storage: Storage, clock: Clock, publishEvent: Publi
   const availability = new Availability(driver, clock, publishEvent)
   const turns = new Turns(clock)
   const timeLimits = new TimeLimits(clock)
+  const stops = { count: 0 }
   const kv: Record<string, unknown> = {}
   const wrap = (target: object, verb: string, writes: boolean, repeats: boolean): Method => {
     const method = (target as Record<string, Method>)[verb]!.bind(target)
@@ -52,6 +57,7 @@ export function guardStorage(storage: Storage, clock: Clock, publishEvent: Publi
       turns,
       takesTurns,
       timeLimits,
+      stops: target === storage.kv || endedByStop.includes(verb) ? stops : undefined,
     }
     return (...args) => guardCall(guardedVerb, args)
   }
@@ -68,7 +74,9 @@ export function guardStorage(storage: Storage, clock: Clock, publishEvent: Publi
   if (storage.transaction) guarded.transaction = guardTransaction(storage, clock, publishEvent)
   for (const verb of kvMoves) kv[verb] = wrap(storage.kv, verb, true, false)
   for (const verb of kvReads) kv[verb] = wrap(storage.kv, verb, false, true)
-  return { ...guarded, kv, unansweredMs: () => availability.unansweredMs } as unknown as GuardedStorage
+  const unansweredMs = (): number => availability.unansweredMs
+  const endRepeats = (): void => void stops.count++
+  return { ...guarded, kv, unansweredMs, endRepeats } as unknown as GuardedStorage
 }
 
 function isInTransaction(verb: string, second: unknown): boolean {
@@ -112,7 +120,12 @@ function undoOf(storage: Storage, verb: string): ((answer: unknown) => Promise<v
   if (verb === 'connect') return () => storage.disconnect()
   if (verb === 'listen') return (unlisten) => (unlisten as Unlisten)()
   // Released at once: without a worker the jobs would wait for the end of their leases, and each lose an attempt.
-  if (verb === 'claim') return async (claim) => void (await storage.settle((claim as Claim).jobs.map(released)))
+  if (verb === 'claim') {
+    return async (claim) => {
+      const { jobs } = claim as Claim
+      if (jobs.length > 0) await storage.settle(jobs.map(released))
+    }
+  }
   return undefined
 }
 
@@ -134,11 +147,14 @@ interface GuardedVerb {
   /** Whether it may wait for a turn of the event loop after its answer. */
   readonly takesTurns: boolean
   readonly timeLimits: TimeLimits
+  /** How often workers or schedulers have stopped. Undefined: its repeats do not end with a stop. */
+  readonly stops: { readonly count: number } | undefined
 }
 
 /** One promise for the first try, which is nearly always the only one: a worker with one slot makes a call per job. */
 function guardCall(guarded: GuardedVerb, args: unknown[]): Promise<unknown> {
   const startedAt = guarded.clock.monotonic()
+  const stops = guarded.stops?.count
   return new Promise((resolve) => {
     tryOnce(guarded, args, startedAt + guarded.settings.callTimeoutMs, {
       succeed: (answer) => {
@@ -147,28 +163,39 @@ function guardCall(guarded: GuardedVerb, args: unknown[]): Promise<unknown> {
         else resolve(answer)
       },
       // Resolves with what the repeats end in.
-      fail: (error) => resolve(repeat(guarded, args, startedAt, error)),
+      fail: (error) => resolve(repeat(guarded, args, { startedAt, stops, error })),
     })
   })
 }
 
-/** Repeats a call that failed, until it is answered or its time is over. @param error of the first try */
-async function repeat(guarded: GuardedVerb, args: unknown[], startedAt: number, error: unknown): Promise<unknown> {
+interface FirstTry {
+  /** Local, monotonic ms. */
+  readonly startedAt: number
+  /** How often workers or schedulers had stopped by then. */
+  readonly stops: number | undefined
+  readonly error: unknown
+}
+
+/** Repeats a call that failed, until it is answered, its time is over, or the worker that made it has stopped. */
+async function repeat(guarded: GuardedVerb, args: unknown[], { startedAt, stops, error }: FirstTry): Promise<unknown> {
   const { clock, verb, driver, publishEvent } = guarded
   const deadline = startedAt + guarded.settings.callTimeoutMs
+  const isStopped = (): boolean => guarded.stops?.count !== stops
   let pauseMs: number = engineDefaults.retryMs
   let maybeApplied = false
   for (;;) {
     maybeApplied ||= mayBeApplied(error, guarded)
     const waitMs = pauseMs * (0.5 + clock.random() / 2)
-    if (!isRepeatable(guarded, args) || !isTransient(error) || clock.monotonic() + waitMs >= deadline) {
+    const hasTime = clock.monotonic() + waitMs < deadline
+    const isRepeated = isRepeatable(guarded, args) && isTransient(error) && hasTime && !isStopped()
+    if (isRepeated) await new Promise<void>((resolve) => void clock.after(waitMs, resolve))
+    if (!isRepeated || isStopped()) {
       if (isWatched())
         publishEvent({ name: 'storage_call', driver, verb, ok: false, ms: clock.monotonic() - startedAt })
       const failure = asStorageError(error, guarded, maybeApplied)
       guarded.availability.failed(failure, startedAt)
       throw failure
     }
-    await new Promise<void>((resolve) => void clock.after(waitMs, resolve))
     pauseMs = Math.min(2 * pauseMs, 1_000)
     try {
       const answer = await new Promise((succeed, fail) => tryOnce(guarded, args, deadline, { succeed, fail }))

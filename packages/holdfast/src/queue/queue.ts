@@ -332,6 +332,7 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     } catch (error) {
       this.#publishError(error)
     }
+    this.#storage.endRepeats()
     emitSafely(this, this.#config.logger, 'stopped')
   }
 

@@ -237,6 +237,47 @@ test('jobs of a claim that is answered after its time are released: no worker wo
   assert.equal(clock.pending, 0)
 })
 
+test('a claim that is answered after its time and found no job is followed by no call', async () => {
+  const { clock, line, storage } = guarded(1_000)
+  line.on('claim', lateBy(clock, 3_000))
+  const failed = assert.rejects(storage.claim(request), { code: 'STORAGE_ERROR' })
+  await clock.advance(1_000)
+  await failed
+  await clock.advance(2_000)
+  assert.deepEqual(
+    line.calls.map(({ verb }) => verb),
+    ['claim'],
+  )
+})
+
+test('endRepeats() ends the repeats of a worker’s calls under way, and of no others', async () => {
+  for (const [verb, call, repeats] of [
+    ['settle', (storage: Storage) => storage.settle([]), false],
+    ['extend', (storage: Storage) => storage.extend([]), false],
+    ['nextDueAt', (storage: Storage) => storage.nextDueAt([]), false],
+    ['sweep', (storage: Storage) => storage.sweep({ limit: 1 }), false],
+    ['add', (storage: Storage) => storage.add([job]), true],
+    ['get', (storage: Storage) => storage.get([ref]), false],
+    ['cancel', (storage: Storage) => storage.cancel([ref]), true],
+  ] as const) {
+    const { clock, line, storage } = guarded()
+    line.on(verb, stumbling(1, 'before'))
+    const called = call(storage as unknown as Storage).then(
+      () => true,
+      () => false,
+    )
+    await clock.settle()
+    storage.endRepeats()
+    await clock.advance(1_000)
+    assert.deepEqual([await called, line.count(verb)], repeats ? [true, 2] : [false, 1], verb)
+    // Calls that begin later are repeated again.
+    line.on(verb, stumbling(line.count(verb) + 1, 'before'))
+    const later = call(storage as unknown as Storage)
+    await clock.advance(1_000)
+    await later
+  }
+})
+
 test('every call is told of, with its time, while the channel has a subscriber', async (t) => {
   const { clock, line, storage, events } = guarded()
   line.on('get', lateBy(clock, 30))

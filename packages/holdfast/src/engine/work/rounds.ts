@@ -43,6 +43,7 @@ export class Rounds {
   readonly #options: RoundsOptions
   #isStarted = false
   #stopping = false
+  #hasEnded = false
   #isScheduled = false
   /** Rounds of this pass of the event loop that did not wait for the next one. */
   #starts = 0
@@ -75,6 +76,12 @@ export class Rounds {
     this.#idle = undefined
     this.#options.exchange.stop()
     this.#options.wake.cancel()
+  }
+
+  /** The time of the stop is over: from now on a round begins only to release the jobs of a claim that is answered late. */
+  end(): void {
+    this.#hasEnded = true
+    this.#options.outcomes.end()
   }
 
   /** No round is in flight or to come, and every outcome is recorded. */
@@ -130,9 +137,9 @@ export class Rounds {
    * come while the worker begins to listen, and if that fails, the worker is dropped and never stopped.
    */
   get #canStart(): boolean {
-    if (!this.#isStarted) return false
-    if (this.#inFlight === 0) return true
     const { slots, prefetch, outcomes } = this.#options
+    if (!this.#isStarted || (this.#hasEnded && outcomes.waiting === 0)) return false
+    if (this.#inFlight === 0) return true
     const areClaims = this.#inFlight < slots.maxClaims && (slots.hasClaimsInFlight || prefetch.hasClaimInFlight)
     return areClaims && !this.#stopping && outcomes.size === outcomes.waiting
   }
