@@ -31,7 +31,7 @@ export interface Size {
 /** What becomes of the answer: it comes, is lost, or comes although a failover then forgets the call. */
 type Fate = 'answered' | 'lost' | 'forgotten'
 
-export type Move =
+type Move =
   | {
       readonly what: 'call'
       readonly job: number

@@ -24,7 +24,7 @@ for (const [name, size] of Object.entries(sizes)) {
   if (counterexample) fail([...linesOf(counterexample.trace), ...counterexample.violations])
   const every = Math.max(1, Math.floor(states / replays))
   let replayed = 0
-  for (let state = states - 1; state > 0 && !counterexample; state -= every) {
+  for (let state = counterexample ? 0 : states - 1; state > 0; state -= every) {
     const trace = explored.traceTo(state)
     const differs = await replay(trace, size.jobs)
     replayed++

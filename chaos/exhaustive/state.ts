@@ -12,7 +12,7 @@ export interface Fence {
 export type Outcome = 'completed' | 'retry' | 'released'
 export const outcomes: readonly Outcome[] = ['completed', 'retry', 'released']
 
-export const jobStates = ['waiting', 'held', 'completed', 'failed', 'cancelled'] as const
+const jobStates = ['waiting', 'held', 'completed', 'failed', 'cancelled'] as const
 export type JobState = (typeof jobStates)[number]
 
 export const isTerminal = (state: JobState): boolean => state !== 'waiting' && state !== 'held'
@@ -50,7 +50,7 @@ export interface Run {
   readonly sent?: Outcome | undefined
 }
 
-export interface Worker {
+interface Worker {
   /** How often its process was started again. */
   readonly start: number
   readonly runs: readonly Run[]

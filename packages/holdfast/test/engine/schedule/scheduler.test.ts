@@ -9,6 +9,9 @@ import { faulty } from '../../queue/faulty-storage.ts'
 const retention = { completedMs: 1_000, failedMs: 1_000, cancelledMs: 1_000 }
 const declared = [{ name: 'tick', rule: { everyMs: 1_000 }, job: { type: 'queue.default', retention } }]
 
+const isServed = (): boolean => true
+const publishEvent = (): void => {}
+
 test('a scheduler that is stopped during its start makes no further call, whenever the one under way is answered', async () => {
   // Every call of a start in its turn is the one that is answered after the stop.
   for (let slow = 1, calls = Infinity; slow <= calls; slow++) {
@@ -21,8 +24,6 @@ test('a scheduler that is stopped during its start makes no further call, whenev
       if (line.count() === slow) await answered.promise
       return answer
     })
-    const isServed = (): boolean => true
-    const publishEvent = (): void => {}
     const scheduler = new Scheduler({
       storage,
       clock,
