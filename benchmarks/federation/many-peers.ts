@@ -10,8 +10,9 @@ import {
   generateKeyText,
   keyringFromBase64,
   sqliteStore,
+  type Store,
 } from '@holdfast/federation'
-import { MemoryStorage } from 'holdfast'
+import { MemoryStorage, type Storage } from 'holdfast'
 import { SqliteStorage } from 'holdfast/sqlite'
 import type { PeerCard, PeersConfig, PeersReady } from './peers.ts'
 
@@ -20,7 +21,11 @@ export interface ManyPeersOptions extends Pick<FederationOptions, 'profile'> {
   /** Of ten peers, so many are dead. @default 0 */
   readonly deadOfTen?: number
   /** Folder of the database; undefined for memory. */
-  readonly folder: string | undefined
+  readonly folder?: string | undefined
+  /** Where jobs and tables are instead. */
+  readonly place?: { readonly storage: Storage; readonly store: Store }
+  /** Called when an attempt signs its message. */
+  readonly onSign?: () => void
 }
 
 export interface ManyPeers extends AsyncDisposable {
@@ -29,20 +34,25 @@ export interface ManyPeers extends AsyncDisposable {
 }
 
 export async function startPeers(options: ManyPeersOptions): Promise<ManyPeers> {
-  const { peers: count, deadOfTen = 0, profile = 'hardened', folder } = options
+  const { peers: count, deadOfTen = 0, profile = 'hardened', folder, onSign } = options
   const keys = generateKeyText()
   const { publicKey, encryptionPublicKey } = keys
   const config: PeersConfig = { count, deadOfTen, sender: { publicKey, encryptionPublicKey } }
   const child = fork(new URL('peers.ts', import.meta.url), [JSON.stringify(config)])
   const [{ ports, peers }] = (await once(child, 'message')) as [PeersReady]
-  const storage = folder === undefined ? new MemoryStorage() : new SqliteStorage({ path: join(folder, 'sender.db') })
-  const store = storage instanceof SqliteStorage ? sqliteStore({ storage }) : sqliteStore({ path: ':memory:' })
+  const { storage, store } = options.place ?? placeIn(folder)
+  const keyring = keyringFromBase64(keys)
   const federation = createFederation({
     profile,
     origin: 'http://sender.test',
     storage,
     store,
-    keyring: keyringFromBase64(keys),
+    keyring: {
+      current: (use) => keyring.current(use),
+      byKid: (kid) => keyring.byKid(kid),
+      sign: (...args) => (onSign?.(), keyring.sign(...args)),
+      agree: (...args) => keyring.agree(...args),
+    },
     http: { allowHttp: true, allowCidrs: ['127.0.0.0/8'], allowPorts: ports, resolver },
   })
   await federation.connect()
@@ -56,6 +66,12 @@ export async function startPeers(options: ManyPeersOptions): Promise<ManyPeers> 
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
     },
   }
+}
+
+function placeIn(folder: string | undefined): NonNullable<ManyPeersOptions['place']> {
+  if (folder === undefined) return { storage: new MemoryStorage(), store: sqliteStore({ path: ':memory:' }) }
+  const storage = new SqliteStorage({ path: join(folder, 'sender.db') })
+  return { storage, store: sqliteStore({ storage }) }
 }
 
 /** @param share from 0 to 1 */

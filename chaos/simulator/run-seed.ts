@@ -17,6 +17,17 @@ export interface SeedRun {
 }
 
 export async function runSeed(seed: number, reduction: Reduction = {}, defect?: Defect): Promise<SeedRun> {
+  const { stackTraceLimit } = Error
+  // Lost connections make many errors, and no check reads a stack.
+  Error.stackTraceLimit = 0
+  try {
+    return await runWorld(seed, reduction, defect)
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit
+  }
+}
+
+async function runWorld(seed: number, reduction: Reduction, defect: Defect | undefined): Promise<SeedRun> {
   const setup = drawSetup(seed, reduction)
   const world = new World(setup, defect)
   await world.run()

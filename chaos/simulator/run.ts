@@ -4,9 +4,8 @@ import { parseArgs } from 'node:util'
 import { defects } from './defects/index.ts'
 import type { Defect } from './defects/defect.ts'
 import { findDefect, type Found } from './find-defect.ts'
-import { hashOfHistory, runSeed, type SeedRun } from './run-seed.ts'
-import { commandOf, shrink } from './shrink.ts'
-import { storedSeeds } from './stored-seeds.ts'
+import { type ManySeeds, runInProcesses, runMany } from './many-seeds.ts'
+import { hashOfHistory, runSeed } from './run-seed.ts'
 import type { FaultKind } from './world/faults.ts'
 import type { Kind } from './world/kinds.ts'
 import type { Reduction } from './world/setup.ts'
@@ -18,6 +17,8 @@ npm run simulate -- --seeds <n> [options]
   --from <n>         the first one                                               default 1
   --minutes <n>      ends earlier, after so many minutes
   --replays <n>      every n-th seed runs twice, and the histories are compared  default 50
+  --processes <n>    splits the seeds among so many processes                    default 1
+  --new              leaves out the stored seeds, which come first
   --seed <n>         one seed; with --without, --kinds, --operations, --producers and --workers a part of it
   --trace            prints the history of that seed
   --defects [list]   plants each defect, and counts the seeds until it is found; --seeds is the most for one (2000)
@@ -27,14 +28,15 @@ npm run simulate -- --seeds <n> [options]
 Exit 0: clean. 1: a violation, a replay that differs, or a defect that was not found. 2: the run could not start.
 `
 
-/** After so many seeds with a violation, a run ends. */
-const mostFailures = 20
-
 const options = {
   seeds: { type: 'string' },
   from: { type: 'string', default: '1' },
   minutes: { type: 'string' },
   replays: { type: 'string', default: '50' },
+  processes: { type: 'string', default: '1' },
+  new: { type: 'boolean' },
+  // One of several processes: it sends its totals, and prints none.
+  part: { type: 'boolean' },
   seed: { type: 'string' },
   trace: { type: 'boolean' },
   without: { type: 'string' },
@@ -54,14 +56,18 @@ try {
   else if (values.defects) await findDefects(positionals, numberOf(values.seeds, 2_000), numberOf(values.from, 1))
   else if (values.seed !== undefined)
     await replay(Number(values.seed), reductionOf(values), defect, values.trace === true)
-  else
-    await many(
-      numberOf(values.seeds, 1_000),
-      numberOf(values.from, 1),
-      numberOf(values.minutes, Infinity),
-      numberOf(values.replays, 50),
+  else {
+    const many: ManySeeds = {
+      seeds: numberOf(values.seeds, 1_000),
+      from: numberOf(values.from, 1),
+      minutes: numberOf(values.minutes, Infinity),
+      replays: numberOf(values.replays, 50),
       defect,
-    )
+      stored: values.new !== true,
+    }
+    if (values.part) process.send!(await runMany(many))
+    else await runAndPrint(many, numberOf(values.processes, 1))
+  }
 } catch (error) {
   console.error(error)
   process.exitCode = 2
@@ -91,46 +97,14 @@ function reductionOf(values: { [name: string]: string | boolean | undefined }): 
   }
 }
 
-async function many(
-  seeds: number,
-  from: number,
-  minutes: number,
-  replays: number,
-  defect: Defect | undefined,
-): Promise<void> {
+async function runAndPrint(many: ManySeeds, processes: number): Promise<void> {
   const startedAt = performance.now()
-  /** Invariants whose violation was shown in full. */
-  const shown = new Set<string>()
-  let [ran, steps, entries, replayed, failed] = [0, 0, 0, 0, 0]
-  const runOne = async (seed: number, reduction: Reduction): Promise<void> => {
-    const run = await runSeed(seed, reduction, defect)
-    ran++
-    steps += run.steps
-    entries += run.history.entries.length
-    if (run.violations.length > 0) {
-      failed++
-      await report(run, defect, shown)
-    }
-    if (ran % replays !== 0) return
-    replayed++
-    const again = await runSeed(seed, reduction, defect)
-    if (hashOfHistory(again.history) === hashOfHistory(run.history)) return
-    failed++
-    console.log(`seed ${seed}: the second run differs from the first`)
-  }
-  for (const { seed, found: _, ...reduction } of storedSeeds()) await runOne(seed, reduction)
-  const stored = ran
-  for (let index = 0; index < seeds; index++) {
-    await runOne(from + index, {})
-    const elapsedMs = performance.now() - startedAt
-    if ((index + 1) % 1_000 === 0)
-      console.log(`${index + 1} seeds, ${Math.round((1_000 * ran) / elapsedMs)} a second, ${failed} failed`)
-    if (elapsedMs > minutes * 60_000 || failed >= mostFailures) break
-  }
+  const { stored, seeds, replayed, steps, entries, failed } =
+    processes === 1 ? await runMany(many) : await runInProcesses(processes, new URL(import.meta.url), many)
   const seconds = (performance.now() - startedAt) / 1_000
   console.log(
-    `simulate seeds=${ran - stored} from=${from} stored=${stored} replayed=${replayed} steps=${steps} entries=${entries} ` +
-      `seconds=${seconds.toFixed(0)} seedsPerSecond=${(ran / seconds).toFixed(0)} failed=${failed} verdict=${failed === 0 ? 'pass' : 'fail'}`,
+    `simulate seeds=${seeds} from=${many.from} stored=${stored} replayed=${replayed} steps=${steps} entries=${entries} ` +
+      `seconds=${seconds.toFixed(0)} seedsPerSecond=${((stored + seeds) / seconds).toFixed(0)} failed=${failed} verdict=${failed === 0 ? 'pass' : 'fail'}`,
   )
   if (failed > 0) process.exitCode = 1
 }
@@ -144,20 +118,6 @@ async function replay(seed: number, reduction: Reduction, defect: Defect | undef
     `seed ${seed}: ${run.history.entries.length} entries, ${run.violations.length} violations, history ${hashOfHistory(run.history).slice(0, 16)}`,
   )
   if (run.violations.length > 0) process.exitCode = 1
-}
-
-/** Prints the violations of a seed; the first one of an invariant made as small as possible, and the command that replays it. */
-async function report(run: SeedRun, defect: Defect | undefined, shown: Set<string>): Promise<void> {
-  const invariants = [...new Set(run.violations.map(({ invariant }) => invariant))]
-  console.log(`seed ${run.seed}: ${invariants.join(', ')}: ${run.violations[0]!.sentence}`)
-  if (invariants.every((invariant) => shown.has(invariant))) return
-  for (const invariant of invariants) shown.add(invariant)
-  const { reduction, run: smallest } = await shrink(run, defect)
-  for (const { invariant, sentence, entries } of smallest.violations.slice(0, 3)) {
-    console.log(`  ${invariant}: ${sentence}`)
-    for (const entry of entries) console.log(`    ${JSON.stringify(entry)}`)
-  }
-  console.log(`  ${commandOf(run.seed, reduction, defect)}`)
 }
 
 async function findDefects(names: readonly string[], most: number, from: number): Promise<void> {

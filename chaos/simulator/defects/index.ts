@@ -7,13 +7,10 @@ import { operationDefects } from './operations.ts'
 import { outcomeDefects } from './outcomes.ts'
 import { processDefects } from './processes.ts'
 
-/** Planted, and not found so far: each needs an invariant, or jobs, that the simulator does not have yet. */
-const notFound: readonly string[] = ['fence-by-attempt', 'stale-report', 'served-after-expiry']
-
 export const defects: readonly Defect[] = [
   ...addDefects,
   ...claimDefects,
   ...outcomeDefects,
   ...operationDefects,
   ...processDefects,
-].filter(({ name }) => !notFound.includes(name))
+]

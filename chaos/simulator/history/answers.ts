@@ -82,9 +82,12 @@ function settleAnswers(outcomes: readonly Outcome[], verdicts: readonly SettleVe
   })
 }
 
-function claimAnswers({ outcomes = [], slots }: ClaimRequest, { jobs, settled }: Claim): Answer[] {
+function claimAnswers({ outcomes = [], slots, types }: ClaimRequest, { jobs, settled }: Claim): Answer[] {
   const fences = jobs.map((job) => `${job.type}/${job.id} ${fenceOf(job)}`)
-  return [...settleAnswers(outcomes, settled), { what: 'claimVerdict', slots, fences }]
+  return [
+    ...settleAnswers(outcomes, settled),
+    { what: 'claimVerdict', slots, types: types.map(({ type }) => type), fences },
+  ]
 }
 
 function readAnswers(args: readonly unknown[], records: readonly (JobRecord | undefined)[]): Answer[] {

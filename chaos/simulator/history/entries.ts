@@ -141,7 +141,12 @@ export type Answer =
       readonly verdict: string
       readonly chains: boolean
     }
-  | { readonly what: 'claimVerdict'; readonly slots: number; readonly fences: readonly string[] }
+  | {
+      readonly what: 'claimVerdict'
+      readonly slots: number
+      readonly types: readonly string[]
+      readonly fences: readonly string[]
+    }
   /** `result`: as the caller saw it. */
   | {
       readonly what: 'read'
@@ -217,6 +222,8 @@ export interface TypeFacts {
   readonly type: string
   readonly leaseMs: number
   readonly maxAttempts: number
+  /** The worker ends a job that has no attempt left. The storage does not know the number, so the job is claimed for that. */
+  readonly endedByWorker?: boolean
   readonly backoff?: {
     readonly delayMs: number
     readonly factor: number

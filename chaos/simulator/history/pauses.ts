@@ -2,7 +2,15 @@
 
 import type { History } from './entries.ts'
 
+const views = new WeakMap<History, Map<string, number>>()
+
 /** World time of the last resume of the type or of a group of it; 0 if there was none. */
-export function lastResumeOf({ entries }: History, type: string): number {
-  return entries.findLast((entry) => entry.what === 'resumed' && entry.type === type)?.t ?? 0
+export function lastResumeOf(history: History, type: string): number {
+  let view = views.get(history)
+  if (!view) {
+    view = new Map()
+    for (const entry of history.entries) if (entry.what === 'resumed') view.set(entry.type, entry.t)
+    views.set(history, view)
+  }
+  return view.get(type) ?? 0
 }

@@ -18,7 +18,7 @@ import type { StorageChange } from './entries.ts'
 export interface CallFacts {
   readonly verb: string
   readonly at: number
-  /** The jobs that the call asked to add, by type and id. */
+  /** The jobs that the call asked to add, by type and id; and by their tokens: one may replace another of the same call. */
   readonly items: ReadonlyMap<string, NewJob>
   readonly outcomes: readonly Outcome[]
   readonly args: readonly unknown[]
@@ -90,8 +90,7 @@ function changesOfLife(before: JobRecord | undefined, after: JobRecord, facts: C
   else if (wasTerminal && before.expiresAt !== after.expiresAt) {
     changes.push({ what: 'expiry', ...life, expiresAt: after.expiresAt })
   }
-  if (textOf(before.payload) !== textOf(after.payload))
-    changes.push({ what: 'payload', ...life, hash: hashOf(after.payload) })
+  if (!areEqual(before.payload, after.payload)) changes.push({ what: 'payload', ...life, hash: hashOf(after.payload) })
   if (before.openBlockers !== after.openBlockers && !isTerminal(after.state) && !wasTerminal) {
     changes.push({ what: 'unblocked', ...life, open: after.openBlockers, runAt: after.runAt })
   } else if (ended.length === 0 && !wasTerminal && !isTerminal(after.state) && before.runAt !== after.runAt) {
@@ -108,7 +107,7 @@ function changesOfLife(before: JobRecord | undefined, after: JobRecord, facts: C
     })
   }
   if (!before.cancelling && after.cancelling) changes.push({ what: 'cancelling', ...life, fence: heldAfter! })
-  if (textOf(before.progress) !== textOf(after.progress)) {
+  if (!areEqual(before.progress, after.progress)) {
     changes.push({ what: 'reported', ...life, fence: heldAfter ?? heldBefore, writers: writersOf(life, facts) })
   }
   return changes
@@ -116,7 +115,7 @@ function changesOfLife(before: JobRecord | undefined, after: JobRecord, facts: C
 
 function addedOf(before: JobRecord | undefined, after: JobRecord, { verb, at, items }: CallFacts): StorageChange {
   const { type, id, token } = after
-  const item = items.get(`${type}/${id}`)
+  const item = items.get(`${type}/${id} ${token}`) ?? items.get(`${type}/${id}`)
   return {
     what: 'added',
     type,
@@ -216,6 +215,9 @@ function endOf(
 function newAttempts(before: JobRecord | undefined, after: JobRecord): AttemptRecord[] {
   const attempts = after.attempts ?? []
   if (attempts.length === 0) return []
+  // Most calls end none: then the newest is the one that was the newest.
+  const newest = before?.attempts?.at(-1)
+  if (newest && fenceOf(newest) === fenceOf(attempts.at(-1)!)) return []
   const known = new Set(before?.attempts?.map(fenceOf))
   return attempts.filter((attempt) => !known.has(fenceOf(attempt)))
 }
@@ -225,6 +227,9 @@ function writersOf({ type, id }: { type: string; id: string }, { verb, args, out
   const named = verb === 'extend' ? (args[0] as readonly Extension[]) : outcomes
   return named.flatMap((one) => (one.type === type && one.id === id && 'worker' in one ? [fenceOf(one)] : []))
 }
+
+const areEqual = (one: Bytes | undefined, other: Bytes | undefined): boolean =>
+  one === other || textOf(one) === textOf(other)
 
 const textOf = (bytes: Bytes | undefined): string => (bytes === undefined ? '' : Buffer.from(bytes).toString('latin1'))
 

@@ -14,14 +14,11 @@ const verbsOfChange: readonly string[] = [...wholeVerbs, 'claim', 'extend', 'set
 
 export const isChange = (verb: string): boolean => verbsOfChange.includes(verb)
 
-interface Known {
-  record: JobRecord
-  live: boolean
-}
-
 export class StorageLog {
   readonly #storage: MemoryStorage
-  readonly #known = new Map<string, Known>()
+  readonly #known = new Map<string, JobRecord>()
+  /** Those of them that any call may change. */
+  readonly #live = new Map<string, JobRecord>()
 
   constructor(storage: MemoryStorage) {
     this.#storage = storage
@@ -31,22 +28,21 @@ export class StorageLog {
   async changes(verb: string, args: readonly unknown[], answer: unknown, at: number): Promise<StorageChange[]> {
     if (verb === 'pause') return [pauseOf(args[0] as { type: string; group?: string; paused: boolean })]
     const items = itemsOf(verb, args)
-    const refs = new Map<string, JobRef>()
+    const refs = new Map<string, JobRef>(wholeVerbs.includes(verb) ? this.#known : this.#live)
     const include = (ref: JobRef): void => void refs.set(keyOf(ref), ref)
-    const isWhole = wholeVerbs.includes(verb)
-    for (const { record, live } of this.#known.values()) if (isWhole || live) include(record)
     for (const item of items) include(item)
-    for (const outcome of outcomesOf(verb, args)) include(outcome)
+    const outcomes = outcomesOf(verb, args)
+    for (const outcome of outcomes) include(outcome)
     if (Array.isArray(args[0])) for (const ref of args[0] as JobRef[]) include(ref)
     for (const job of (verb === 'claim' && (answer as Claim | undefined)?.jobs) || []) include(job)
     if (verb === 'add') await this.#includeAll(include, refs)
-    const asked = [...refs.values()]
-    const records = await this.#storage.get(asked, { parts })
-    const facts: CallFacts = { verb, at, items: byKey(items), outcomes: outcomesOf(verb, args), args }
+    if (refs.size === 0) return []
+    const records = await this.#storage.get([...refs.values()], { parts })
+    const facts: CallFacts = { verb, at, items: byKey(items), outcomes, args }
     const [reports, ends, others, claims]: StorageChange[][] = [[], [], [], []]
-    asked.forEach((ref, index) => {
-      const key = keyOf(ref)
-      const [before, after] = [this.#known.get(key)?.record, records[index]]
+    let index = 0
+    for (const key of refs.keys()) {
+      const [before, after] = [this.#known.get(key), records[index++]]
       for (const change of changesOf(before, after, facts)) {
         // An outcome carries the last report of its attempt.
         if (change.what === 'reported') reports!.push(change)
@@ -54,9 +50,11 @@ export class StorageLog {
         else if (endings.has(change.what)) ends!.push(change)
         else others!.push(change)
       }
-      if (after) this.#known.set(key, { record: after, live: mayChange(after) })
+      if (after) this.#known.set(key, after)
       else this.#known.delete(key)
-    })
+      if (after && mayChange(after)) this.#live.set(key, after)
+      else this.#live.delete(key)
+    }
     if (verb === 'claim' && answer) inOrderOf(claims!, (answer as Claim).jobs)
     return [...reports!, ...ends!, ...others!, ...claims!]
   }
@@ -81,7 +79,7 @@ const mayChange = ({ state, expiresAt }: JobRecord): boolean =>
 
 /** Of two items with one id, the first is added. */
 const byKey = (items: readonly NewJob[]): Map<string, NewJob> =>
-  new Map(items.toReversed().map((item) => [keyOf(item), item]))
+  new Map(items.toReversed().flatMap((item) => [`${keyOf(item)} ${item.token}`, keyOf(item)].map((key) => [key, item])))
 
 /** The jobs that a call may add. */
 export function itemsOf(verb: string, args: readonly unknown[]): NewJob[] {

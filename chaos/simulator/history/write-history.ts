@@ -49,7 +49,7 @@ const usualFields: Partial<Record<Entry['what'], object>> = {
   extendVerdict: { fence: 'w#1', verdict: 'extended', until: 2_000 },
   addVerdict: { verdict: 'added', standing: { id: 'a', token: 'token' } },
   cancelVerdict: { verdict: 'cancelled', chains: false },
-  claimVerdict: { slots: 1, fences: [] },
+  claimVerdict: { slots: 1, types: ['queue.plain'], fences: [] },
   read: { state: 'completed', result: 'result-1', hasResult: true },
 }
 
@@ -78,6 +78,11 @@ const plain: TypeFacts = {
   fair: false,
 }
 
+/** A type whose worker decides how many attempts a job has. */
+const task: TypeFacts = { ...plain, type: 'task.default', plain: false, endedByWorker: true }
+
 export function historyOf(entries: readonly Entry[], facts: Partial<TypeFacts> = {}): History {
-  return { entries, types: new Map([['queue.plain', { ...plain, ...facts }]]), slackMs: 1_000, returnMs: 1_000 }
+  const types = new Map([['queue.plain', { ...plain, ...facts }]])
+  if (entries.some((entry) => 'type' in entry && entry.type === task.type)) types.set(task.type, task)
+  return { entries, types, slackMs: 1_000, returnMs: 1_000 }
 }

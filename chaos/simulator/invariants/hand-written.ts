@@ -15,6 +15,13 @@ const group = { group: 'g', ordered: true }
 const run = [write('added', 1), write('claimed', 2), write('settled', 3)]
 const lost = [write('added', 1), write('claimed', 2, { until: 1_000 })]
 const second = { fence: 'v#2', attempt: 2, until: 3_000 }
+const task = { type: 'task.default' }
+const usedUp = [
+  write('added', 1, { ...task, maxAttempts: 1 }),
+  write('claimed', 2, task),
+  write('began', 3, { ...task, fence: 'w#1', hash: 'payload-1' }),
+  write('recovered', 1_000, task),
+]
 const slotToken = (callId: string): string => `schedule/60000/${callId}/tick`
 
 export const handWritten: Readonly<Record<string, HandWritten>> = {
@@ -51,6 +58,12 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
     good: [
       [write('added', 1), write('addVerdict', 1), write('addVerdict', 2)],
       [write('added', 1), write('addVerdict', 1), write('gone', 2), write('added', 3), write('addVerdict', 3)],
+      // A later item of the call replaced the first.
+      [
+        write('added', 1, { token: 'second' }),
+        write('addVerdict', 1),
+        write('addVerdict', 1, { token: 'second', verdict: 'replaced', standing: { id: 'a', token: 'second' } }),
+      ],
     ],
     bad: [
       [write('addVerdict', 1)],
@@ -274,8 +287,15 @@ export const handWritten: Readonly<Record<string, HandWritten>> = {
         write('recovered', 1_000),
         write('claimed', 1_001, second),
       ],
+      // Claimed once more, and ended without a run.
+      [...usedUp, write('claimed', 1_001, { ...task, ...second })],
     ],
     bad: [
+      [
+        ...usedUp,
+        write('claimed', 1_001, { ...task, ...second }),
+        write('began', 1_002, { ...task, fence: second.fence, hash: 'payload-1' }),
+      ],
       [
         write('added', 1, { maxAttempts: 1 }),
         write('claimed', 2),

@@ -2,7 +2,7 @@
 
 import type { Invariant, Violation } from '../history/entries.ts'
 import { isJobEntry, keyOf, violation } from '../history/jobs.ts'
-import { TrackedJobs } from './waiting-jobs.ts'
+import { type TrackedJob, TrackedJobs } from './waiting-jobs.ts'
 
 export const noStarvation: Invariant = {
   name: 'L6',
@@ -18,6 +18,8 @@ export const noStarvation: Invariant = {
       if (entry.what === 'resumed') paused.delete(`${entry.type} ${entry.group}`)
       if (isJobEntry(entry)) {
         const job = tracked.apply(entry)
+        // A group whose last job was cancelled begins to wait anew with its next one.
+        if (job && job.state === 'ended' && !hasWaiting(tracked, job)) waits.delete(`${entry.type} ${job.added.group}`)
         if (entry.what !== 'claimed' || !job || !history.types.get(entry.type)?.fair) continue
         waits.delete(`${entry.type} ${job.added.group}`)
         const claimable = new Set<string>()
@@ -44,3 +46,6 @@ export const noStarvation: Invariant = {
     return found
   },
 }
+
+const hasWaiting = ({ jobs }: TrackedJobs, { added: { type, group } }: TrackedJob): boolean =>
+  [...jobs.values()].some(({ state, added }) => state === 'waiting' && added.type === type && added.group === group)

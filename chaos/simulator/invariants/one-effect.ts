@@ -30,6 +30,7 @@ function unasked(entries: Parameters<Invariant['check']>[0]['entries']): Violati
   const added = new Map<number, EntryOf<'added'>[]>()
   const told = new Map<number, EntryOf<'addVerdict'>[]>()
   const known = new Set<string>()
+  const missing: EntryOf<'addVerdict'>[] = []
   const found: Violation[] = []
   for (const entry of entries) {
     if (entry.what === 'added') {
@@ -40,10 +41,15 @@ function unasked(entries: Parameters<Invariant['check']>[0]['entries']): Violati
       const isAdded = entry.verdict === 'added' || entry.verdict === 'replaced'
       // A debounced add replaces the payload of another job.
       const isOther = entry.verdict === 'replaced' && entry.standing?.token !== entry.token
-      if (isAdded && !isOther && !known.has(nameOf(entry))) {
-        found.push(violation('S3', `${keyOf(entry)} was told added and is not there`, [entry]))
-      }
+      if (isAdded && !isOther && !known.has(nameOf(entry))) missing.push(entry)
     }
+  }
+  for (const entry of missing) {
+    // A later item of the same call may have replaced it.
+    const isReplaced = told
+      .get(entry.move)!
+      .some((one) => one.verdict === 'replaced' && keyOf(one) === keyOf(entry) && one.token !== entry.token)
+    if (!isReplaced) found.push(violation('S3', `${keyOf(entry)} was told added and is not there`, [entry]))
   }
   for (const [move, jobs] of added) {
     for (const job of jobs) {

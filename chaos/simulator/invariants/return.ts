@@ -1,4 +1,4 @@
-// L4: once the storage is back, every live worker claims again; and no fault ends in an unhandled rejection.
+// L4: once the storage is back, every live worker claims again, of every type; and no fault ends in an unhandled rejection.
 
 import type { Invariant, Violation } from '../history/entries.ts'
 import { violation } from '../history/jobs.ts'
@@ -22,11 +22,16 @@ export const returns: Invariant = {
     // All slots may be taken by handlers that ignore that they should end, for some leases.
     const until = healed.t + 4 * leaseMs + history.returnMs
     if (over.t < until) return found
+    /** Types by worker that it has not claimed since. */
+    const missing = new Map([...live].map((node) => [node, new Set(history.types.keys())]))
     for (const entry of history.entries) {
-      if (entry.what === 'claimVerdict' && entry.t >= healed.t && entry.t <= until) live.delete(entry.node)
+      if (entry.what !== 'claimVerdict' || entry.t < healed.t || entry.t > until) continue
+      for (const type of entry.types) missing.get(entry.node)?.delete(type)
     }
-    for (const node of live)
-      found.push(violation('L4', `${node} did not claim again in ${until - healed.t} ms`, [healed]))
+    for (const [node, types] of missing) {
+      if (types.size === 0) continue
+      found.push(violation('L4', `${node} did not claim ${[...types].join(', ')} in ${until - healed.t} ms`, [healed]))
+    }
     return found
   },
 }

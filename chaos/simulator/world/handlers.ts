@@ -1,4 +1,4 @@
-// What handlers do: most complete, others throw, take long, snooze, report, add jobs, or ignore that they should end.
+// What handlers do: most complete, others throw, snooze, report, add jobs, take long, or ignore that they should end.
 
 import { snooze, UnrecoverableError } from 'holdfast'
 import type { Random } from '../../random.ts'
@@ -50,14 +50,14 @@ export async function runHandler(run: HandlerRun, { random, leaseMs, isHealed }:
     await run.addJob()
     return result
   }
-  const ms = random.between(0.3, 2.5) * leaseMs
-  if (choice < 0.94) {
-    // Ends when it should.
-    await Promise.race([sleep(ms), new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))])
-    signal.throwIfAborted()
-    return result
+  const until = node.clock.monotonic() + random.between(0.3, 2.5) * leaseMs
+  const isObedient = choice < 0.94
+  const aborted = new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+  // Reports all the time: one may be under way when the lease is lost.
+  for (let part = 1; node.clock.monotonic() < until; part++) {
+    run.progress({ part: `${fence}/${part}` })
+    await Promise.race([sleep(random.between(40, 160)), ...(isObedient ? [aborted] : [])])
+    if (isObedient) signal.throwIfAborted()
   }
-  // Does not.
-  await sleep(ms)
   return result
 }

@@ -54,8 +54,8 @@ export function factsOf(kind: Kind, setup: Setup): TypeFacts[] {
   return storedTypesOf(kind).map((type) => ({
     type,
     leaseMs,
-    // The policy of a task is its worker's: the storage does not know the number.
-    maxAttempts: kind === 'tasks' ? Infinity : maxAttempts,
+    maxAttempts,
+    endedByWorker: kind === 'tasks',
     backoff,
     ...(kind === 'limited' && { concurrency: limits.concurrency, rate: limits.rate, groupLimit: limits.groupLimit }),
     plain: kind === 'plain',

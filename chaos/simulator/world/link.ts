@@ -19,7 +19,9 @@ export interface LinkParts {
   readonly callTimeoutMs: number
   readonly claimsInFlight: number
   /** Called with each request that the process sends. */
-  onSend(verb: string): void
+  onSend(verb: string, args: readonly unknown[]): void
+  /** Called with each message on its way, and, by the function that it returns, once it has arrived or is lost. */
+  onMessage(): () => void
   /** Called with each answer before the process sees it. */
   onAnswer(verb: string, args: readonly unknown[], answer: unknown): void
 }
@@ -59,9 +61,10 @@ class Link {
   }
 
   call(verb: string, args: readonly unknown[]): Promise<unknown> {
-    const { timeline, server, random, rates, onSend, onAnswer } = this.#parts
-    onSend(verb)
-    return new Promise((resolve, reject) => {
+    const { server, random, rates, onSend, onAnswer } = this.#parts
+    onSend(verb, args)
+    this.#node.unanswered++
+    const answered = new Promise((resolve, reject) => {
       const { requestLost, replyLost, duplicate, storageError, diskFull } = rates()
       const isSilent = random.next() < 0.5
       const lose = (maybeApplied: boolean): void => {
@@ -87,14 +90,25 @@ class Link {
           if (isFirst) this.#reply(() => reject(error as Error))
         }
       }
-      if (random.next() < requestLost) return void timeline.after(this.#latency(), () => lose(true))
-      timeline.after(this.#latency(), () => apply(true))
-      if (repeatable.includes(verb) && random.next() < duplicate)
-        timeline.after(this.#latency() * 3, () => apply(false))
+      if (random.next() < requestLost) return this.#travel(this.#latency(), () => lose(true))
+      this.#travel(this.#latency(), () => apply(true))
+      if (repeatable.includes(verb) && random.next() < duplicate) this.#travel(this.#latency() * 3, () => apply(false))
     })
+    const forget = (): void => void this.#node.unanswered--
+    answered.then(forget, forget)
+    return answered
   }
 
   async listen(topics: readonly Topic[], onSignal: (signal: Signal) => void): Promise<Unlisten> {
+    this.#node.unanswered++
+    try {
+      return await this.#listen(topics, onSignal)
+    } finally {
+      this.#node.unanswered--
+    }
+  }
+
+  async #listen(topics: readonly Topic[], onSignal: (signal: Signal) => void): Promise<Unlisten> {
     const { timeline, server, random, rates } = this.#parts
     if (server.isDown) {
       await new Promise<void>((resolve) => this.#reply(resolve))
@@ -115,7 +129,16 @@ class Link {
   }
 
   #reply(callback: () => void): void {
-    this.#parts.timeline.after(this.#latency(), () => this.#node.deliver(callback))
+    this.#travel(this.#latency(), () => this.#node.deliver(callback))
+  }
+
+  #travel(ms: number, arrive: () => void): void {
+    const { timeline, onMessage } = this.#parts
+    const arrived = onMessage()
+    timeline.after(ms, () => {
+      arrive()
+      arrived()
+    })
   }
 
   #latency(): number {

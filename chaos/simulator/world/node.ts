@@ -24,6 +24,8 @@ export class SimulatedNode {
   /** What came while it stood still. */
   #deferred: (() => void)[] = []
   #timers = 0
+  /** Calls that it sent and that are not answered. */
+  unanswered = 0
 
   constructor(name: string, { timeline, random, nextId }: NodeParts) {
     this.name = name

@@ -31,11 +31,19 @@ export class ProducerNode {
   readonly #queues = new Map<QueueKind, Queue<string, string>>()
   #client: Client<typeof jobTypes extends { readonly types?: infer T } ? T : never> | undefined
   #tasks: { readonly face: Tasks; readonly note: TaskDefinition<string, string> } | undefined
-  isDone = false
+  #isThrough = false
+  #isStopping = false
+  /** Pauses that are not resumed yet. */
+  #pauses = 0
 
   constructor(parts: ProducerParts) {
     this.node = parts.node
     this.#parts = parts
+  }
+
+  /** Its calls are made, and what it paused is resumed. */
+  get isDone(): boolean {
+    return this.#isThrough && this.#pauses === 0
   }
 
   async run(): Promise<void> {
@@ -62,11 +70,12 @@ export class ProducerNode {
         await this.#sleep(random.between(0, 2 * stepMs))
       }
     } finally {
-      this.isDone = true
+      this.#isThrough = true
     }
   }
 
   async stop(): Promise<void> {
+    this.#isStopping = true
     await Promise.all([...this.#queues.values()].map((queue) => queue.stop({ graceMs: 0 })))
     await this.#client?.close()
     await this.#tasks?.face[Symbol.asyncDispose]()
@@ -120,7 +129,9 @@ export class ProducerNode {
     if (choice < 0.84) return queue.remove(id)
     if (choice < 0.87) return queue.updateResultTTL(id, random.integer(100, setup.resultTTL))
     if (choice < 0.89) return queue.runNow(id)
-    if (choice < 0.93) return this.#pauseForAWhile(queue, kind)
+    if (choice < 0.92) return this.#pauseForAWhile(queue, kind)
+    if (choice < 0.95) return this.#startOver(queue, kind, id)
+    if (choice < 0.98) return this.#readUntilGone(queue, id)
     return random.next() < 0.5 ? queue.getStatus(id) : queue.getResult(id)
   }
 
@@ -162,9 +173,31 @@ export class ProducerNode {
     const { random } = this.#parts
     const isGrouped = (kind === 'ordered' || kind === 'fair') && random.next() < 0.5
     const options = isGrouped ? { group: random.pick(['a', 'b']) } : {}
-    await queue.pause(options)
-    await this.#sleep(random.between(100, 1_500))
-    await queue.resume(options)
+    this.#pauses++
+    try {
+      await queue.pause(options)
+      await this.#sleep(random.between(100, 1_500))
+      await queue.resume(options)
+    } finally {
+      this.#pauses--
+    }
+  }
+
+  /** Ends a job, whatever it does, and adds another one under its id: the run of the first may go on, and write later. */
+  async #startOver(queue: Queue<string, string>, kind: QueueKind, id: string): Promise<void> {
+    await this.#enqueue(kind, id)
+    await this.#sleep(this.#parts.random.between(5, 300))
+    if (!this.#isStopping) await queue.cancel(id, { force: true })
+    if (!this.#isStopping) await this.#enqueue(kind, id)
+  }
+
+  /** Reads a result before and after its expiry. */
+  async #readUntilGone(queue: Queue<string, string>, id: string): Promise<void> {
+    const keptMs = this.#parts.random.integer(100, 600)
+    await queue.updateResultTTL(id, keptMs)
+    await queue.getResult(id)
+    await this.#sleep(keptMs + 20)
+    if (!this.#isStopping) await queue.getResult(id)
   }
 
   async #startChain(): Promise<void> {

@@ -7,7 +7,7 @@ import { fenceOf } from '../../entries.ts'
 import type { Seen } from '../history/entries.ts'
 import { jobTypes, chainProcessors } from './chains.ts'
 import { type HandlerParts, type HandlerResult, type HandlerRun, runHandler } from './handlers.ts'
-import { isQueueKind, type QueueKind, queueOptionsOf, taskQueue } from './kinds.ts'
+import { isQueueKind, type Kind, type QueueKind, queueOptionsOf, taskQueue } from './kinds.ts'
 import type { SimulatedNode } from './node.ts'
 import type { Setup } from './setup.ts'
 import { noteTask, tasksOn } from './tasks.ts'
@@ -34,6 +34,9 @@ export class WorkerNode {
   /** The fence of the last claim of each job that this process got. */
   readonly #fences = new Map<string, string>()
   #running = 0
+  #isStopping = false
+  /** Resolves once its faces are made, or a stop came before. */
+  #made: Promise<void> | undefined
   /** Every face has started. */
   isReady = false
 
@@ -55,28 +58,42 @@ export class WorkerNode {
   async start(): Promise<void> {
     const { setup, see } = this.#parts
     see({ what: 'nodeStarted' })
-    for (const kind of setup.kinds) {
-      if (isQueueKind(kind)) this.#faces.push(this.#queue(kind))
-      else this.#faces.push(kind === 'chains' ? await this.#untilReady(() => this.#chains()) : this.#tasks())
-    }
+    this.#made = this.#make(setup.kinds)
+    await this.#made
+    if (this.#isStopping) return
     await Promise.all(this.#faces.map((face) => face.start()))
     this.isReady = true
   }
 
+  /** A face that is being made is waited for: there is nothing to stop before. */
   async stop(): Promise<void> {
+    this.#isStopping = true
+    await this.#made
     await Promise.all(this.#faces.map((face) => face.stop()))
   }
 
+  async #make(kinds: readonly Kind[]): Promise<void> {
+    for (const kind of kinds) {
+      const face = isQueueKind(kind)
+        ? this.#queue(kind)
+        : kind === 'tasks'
+          ? this.#tasks()
+          : await this.#untilReady(() => this.#chains())
+      if (face) this.#faces.push(face)
+    }
+  }
+
   /** As a process that is started again until it comes up. */
-  async #untilReady<T>(open: () => Promise<T>): Promise<T> {
+  async #untilReady<T>(open: () => Promise<T>): Promise<T | undefined> {
     const { clock } = this.node
-    for (;;) {
+    while (!this.#isStopping) {
       try {
         return await open()
       } catch {
         await new Promise<void>((resolve) => void clock.after(100, resolve))
       }
     }
+    return undefined
   }
 
   #queue(kind: QueueKind): Stoppable {

@@ -7,6 +7,7 @@ import { type Random, randomOf } from '../../random.ts'
 import type { Defect } from '../defects/defect.ts'
 import type { Entry, History, RunEvent } from '../history/entries.ts'
 import { isTerminal } from '../history/states.ts'
+import { CallsOfNode } from './calls-of-node.ts'
 import { type FaultRates, noRates, type Strike } from './faults.ts'
 import { factsOf, storedTypesOf } from './kinds.ts'
 import { linkTo } from './link.ts'
@@ -38,6 +39,11 @@ export class World {
   #healed = false
   #isOver = false
   #numbers = { node: 0, id: 0, payload: 0, call: 0 }
+  /** Messages on their way. A new object once the faults have ceased: the old one counts those from before. */
+  #messages = { count: 0 }
+  /** Processes and types that they have claimed, since the faults ceased. */
+  readonly #returned = new Set<string>()
+  readonly #calls = new Map<SimulatedNode, CallsOfNode>()
 
   constructor(setup: Setup, defect?: Defect) {
     this.#setup = setup
@@ -50,7 +56,12 @@ export class World {
       this.timeline,
       clock,
       setup.callTimeoutMs,
-      (entry) => void this.#entries.push(entry),
+      (entry) => {
+        this.#entries.push(entry)
+        if (this.#healed && entry.what === 'claimVerdict') {
+          for (const type of entry.types) this.#returned.add(`${entry.node} ${type}`)
+        }
+      },
       defect,
     )
   }
@@ -61,8 +72,12 @@ export class World {
       entries: this.#entries,
       types: new Map(facts.map((one) => [one.type, one])),
       slackMs,
-      returnMs: this.#setup.callTimeoutMs + longestPauseMs,
+      returnMs: this.#returnMs,
     }
+  }
+
+  get #returnMs(): number {
+    return this.#setup.callTimeoutMs + longestPauseMs
   }
 
   async run(): Promise<void> {
@@ -115,6 +130,8 @@ export class World {
 
   #linkOf(node: SimulatedNode, onClaim?: (claim: Claim) => void): Storage {
     const { leaseMs, callTimeoutMs, claimsInFlight } = this.#setup
+    const calls = new CallsOfNode()
+    this.#calls.set(node, calls)
     const link = linkTo(node, {
       timeline: this.timeline,
       server: this.#server,
@@ -123,17 +140,21 @@ export class World {
       leaseMs,
       callTimeoutMs,
       claimsInFlight,
-      onSend: (verb) => {
-        if (this.#stopped.has(node)) this.#see(node)({ what: 'afterStop', verb })
+      onSend: (verb, args) => {
+        if (!calls.mayMake(verb, args)) this.#see(node)({ what: 'afterStop', verb })
       },
       onAnswer: (verb, _, answer) => {
+        calls.answered(verb, answer)
         if (verb === 'claim') onClaim?.(answer as Claim)
+      },
+      onMessage: () => {
+        const messages = this.#messages
+        messages.count++
+        return () => void messages.count--
       },
     })
     return this.#defect?.atProcess?.(link, node.name) ?? link
   }
-
-  readonly #stopped = new Set<SimulatedNode>()
 
   #see(node: SimulatedNode): (seen: SeenHere) => void {
     return (seen) => void this.#entries.push({ t: this.timeline.now, node: node.name, ...seen } as Entry)
@@ -202,7 +223,7 @@ export class World {
   }
 
   #pause(node: SimulatedNode, ms: number): void {
-    if (node.isPaused || this.#stopped.has(node)) return
+    if (node.isPaused || this.#calls.get(node)!.isStopped) return
     node.pause()
     this.#see(node)({ what: 'nodePaused' })
     this.timeline.after(ms, () => this.#resume(node))
@@ -230,33 +251,18 @@ export class World {
     this.#workers.splice(this.#workers.indexOf(worker), 1)
     this.#startWorker()
     this.#see(worker.node)({ what: 'nodeStopping' })
-    const isCalm = this.#isCalm
     await worker.stop()
-    if (isCalm) await this.#watchStopped(worker.node)
-    else this.#exit(worker.node)
-  }
-
-  /** Nothing disturbs the calls of a process. A stop is bounded in time: with faults, a call may be under way when it resolves. */
-  get #isCalm(): boolean {
-    const { rates, strikes } = this.#setup.faults
-    return (
-      Object.values(rates).every((rate) => rate === 0) &&
-      strikes.every(({ kind }) => kind === 'restart' || kind === 'crash')
-    )
-  }
-
-  #exit(node: SimulatedNode): void {
-    if (node.isDead) return
-    this.#see(node)({ what: 'nodeStopped' })
-    node.kill()
+    await this.#watchStopped(worker.node)
   }
 
   /** The process stays for a while after its stop, in which it must be silent. */
   async #watchStopped(node: SimulatedNode): Promise<void> {
     if (node.isDead) return
-    this.#stopped.add(node)
+    this.#calls.get(node)!.isStopped = true
     this.#see(node)({ what: 'nodeStopped' })
     await this.timeline.sleep(1_000)
+    // A call that is never answered has a timer until its timeout. A client library would end it with the connection.
+    if (node.unanswered > 0) await this.timeline.sleep(this.#setup.callTimeoutMs)
     if (node.isDead) return
     if (node.timers > 0) this.#see(node)({ what: 'afterStop', verb: `${node.timers} timers` })
     node.kill()
@@ -273,12 +279,13 @@ export class World {
     while (this.#workers.length < this.#setup.workers) this.#startWorker()
     await this.#resumeAll()
     this.#note({ what: 'healed' })
+    const late = this.#messages
+    this.#messages = { count: 0 }
     const until = this.timeline.now + 30_000
-    while (this.timeline.now < until && this.#producers.some(({ node, isDone }) => !node.isDead && !isDone)) {
-      await this.timeline.sleep(250)
-    }
-    // What was sent before the end of the faults may arrive until now.
-    await this.timeline.sleep(Math.max(6 * this.#setup.leaseMs, this.#setup.callTimeoutMs + 1_000))
+    const isUnderWay = (): boolean =>
+      late.count > 0 || this.#producers.some(({ node, isDone }) => !node.isDead && !isDone)
+    while (this.timeline.now < until && isUnderWay()) await this.timeline.sleep(100)
+    // What was sent before the end of the faults has arrived by now.
     await this.#resumeAll()
   }
 
@@ -290,16 +297,22 @@ export class World {
     }
   }
 
-  /** Waits until no job is live, but for those of slots that came meanwhile. */
+  /** Waits until no job is live, but for those of slots that came meanwhile, and every worker has claimed again. */
   async #rest(): Promise<void> {
     const until = this.timeline.now + restMs
     const healedAt = this.#server.now
+    const returnsUntil = this.timeline.now + 4 * this.#setup.leaseMs + this.#returnMs
+    const types = this.#setup.kinds.flatMap(storedTypesOf)
+    const haveReturned = (): boolean =>
+      this.timeline.now > returnsUntil ||
+      this.#workers.every(({ node }) => types.every((type) => this.#returned.has(`${node.name} ${type}`)))
     const isLive = (record: { state: JobState; createdAt: number; type: string }): boolean =>
       !isTerminal(record.state) && !(record.type.endsWith('.slots') && record.createdAt > healedAt)
     for (;;) {
       const { items } = await this.#server.memory.list({ of: 'jobs', limit: 1_000 })
       if (
         !items.some(isLive) &&
+        haveReturned() &&
         this.#workers.every(({ running }) => running === 0 || this.#setup.kinds.includes('slots'))
       ) {
         this.#note({ what: 'rested' })

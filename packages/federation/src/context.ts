@@ -7,6 +7,7 @@ import type { PeerContacts } from './peers/contacts.ts'
 import type { PeerState } from './peers/peer-state.ts'
 import type { PeerSlots } from './peers/slots.ts'
 import type { Keyring } from './keyring.ts'
+import type { LoopTurns } from './loop-turns.ts'
 import type { FederationMetrics } from './metrics/federation-metrics.ts'
 import type { Policies } from './policies.ts'
 import type { Store } from './store/store.ts'
@@ -72,5 +73,7 @@ export interface SendingContext extends FederationContext {
   /** Only in the profile `hardened`. */
   readonly contacts?: PeerContacts | undefined
   readonly backlogs: Backlogs
+  /** Turns of the event loop. The receiving side has its own: a flood of messages must not hold up deliveries. */
+  readonly turns: LoopTurns
   readonly scheduleHealthCheck: (serverUrl: string, attempt: number) => Promise<void>
 }

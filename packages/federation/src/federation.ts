@@ -3,71 +3,33 @@
 
 import { channel } from 'node:diagnostics_channel'
 import { EventEmitter } from 'node:events'
-import type { Clock, Logger, Storage } from 'holdfast'
-import { Backlogs } from './backlogs.ts'
+import { contextOf, type FederationParts, queuesOf } from './assemble.ts'
 import { type ConnectOnce, connectOnce } from './connect-once.ts'
 import { type DeadLetters, deadLettersOf } from './dead-letters.ts'
-import type { AckHandlers } from './deliver/dispatch-ack.ts'
 import { handleFollowAck } from './deliver/follow-ack.ts'
 import { failureCode, processFederationDelivery } from './deliver/process.ts'
 import { decideFollow, type FollowDecision } from './decide-follow.ts'
 import { follow, type FollowResult, type FollowRequest, unfollow } from './follow.ts'
-import type { HttpClient } from './http/client.ts'
 import { createHandler, type FederationHandler } from './inbound/handler.ts'
-import type { InboundHandlers } from './inbound/handlers.ts'
 import type { FederationDeliveryJob, HealthCheckJob, ProcessorJob } from './jobs.ts'
-import type { Keyring } from './keyring.ts'
 import { resolveStopOptions, type RunOptions, runUntilStopped, type StopOptions } from './life-cycle.ts'
 import { exposition } from './metrics/exposition.ts'
-import { FederationMetrics } from './metrics/federation-metrics.ts'
 import { discoverAndRegister } from './peers/discover.ts'
-import { contactName, PeerContacts } from './peers/contacts.ts'
-import { peerHolds } from './peers/holds.ts'
-import { Limiter } from './inbound/limiter.ts'
 import { federationFetch, type FederationFetchOptions, type FederationResponse } from './peers/federation-fetch.ts'
 import { markServerHealthy, markServerUnhealthy } from './peers/health.ts'
 import { type Peers, peersOf } from './peers/operator.ts'
 import { type Activity, type OutboxDependencies, send, type SendOptions, type SendResult } from './outbox.ts'
 import { processHealthCheck } from './peers/process-health-check.ts'
-import { peerGroup, peerSlots } from './peers/slots.ts'
 import { getThreatPolicy } from './peers/threat-policy.ts'
 import type { ThreatPolicy, UnhealthyReason } from './peers/threats.ts'
-import type { Policies, Profile } from './policies.ts'
-import {
-  deliveryQueueConfig,
-  federationQueue,
-  type FederationQueue,
-  healthCheckQueueConfig,
-  notKept,
-  scheduleHealthCheck,
-} from './queues.ts'
+import { type FederationQueue, scheduleHealthCheck } from './queues.ts'
 import type { FederationEvents, SendingContext } from './context.ts'
-import type { Store } from './store/store.ts'
 import { decryptPayload, encryptPayload } from './wire/v1/envelope.ts'
 import type { AckPayload, EncryptedEnvelope } from './wire/v1/messages.ts'
 import { type FederationWorkers, startWorkers } from './workers.ts'
 
 /** Every event of every federation of this process, as `{ event, server, data }`. */
 const diagnostics = channel('holdfast:federation')
-
-/** Resolved options: create.ts and env.ts make them. */
-export interface FederationParts {
-  readonly profile: Profile
-  readonly origin: string | undefined
-  readonly allowHttp: boolean
-  /** Storage of the producers. */
-  readonly storage: Storage
-  /** Storage of the workers: the same one, or another connection to the same jobs. */
-  readonly workerStorage: Storage
-  readonly store: Store
-  readonly keyring: Keyring
-  readonly http: HttpClient
-  readonly policies: Policies
-  readonly handlers: InboundHandlers
-  readonly acks: AckHandlers
-  readonly clock: Clock
-  readonly logger: Logger | undefined
-}
 
 export class Federation extends EventEmitter<FederationEvents> implements AsyncDisposable {
   /** Canonical origin of this server. Undefined only if the environment does not set it. */
@@ -95,31 +57,10 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
     this.#parts = parts
     this.#tables = connectOnce(parts.store)
     this.origin = parts.origin
-    const { origin, allowHttp, store, keyring, http, policies, clock, logger } = parts
-    const dependencies = { policies, clock, logger }
-    this.deliveryQueue = federationQueue(
-      deliveryQueueConfig(dependencies, parts.storage),
-      ({ deliveryJobId }) => deliveryJobId,
-      ({ serverUrl }) => peerGroup(serverUrl, { allowHttp }),
-    )
-    this.healthCheckQueue = federationQueue(healthCheckQueueConfig(dependencies, parts.storage), () => clock.newId())
-    const metrics = new FederationMetrics()
-    const emit: SendingContext['emit'] = (event, ...args) => this.#emit(event, args)
-    this.#context = {
-      origin,
-      allowHttp,
-      store,
-      keyring,
-      http,
-      policies,
-      clock,
-      logger,
-      emit,
-      metrics,
-      backlogs: new Backlogs({ store, clock, policies, logger, metrics, emit }, this.deliveryQueue),
-      slots: peerSlots(this.deliveryQueue.queue, policies, logger),
-      ...(parts.profile === 'hardened' ? this.#hardened() : { scheduleHealthCheck: this.scheduleHealthCheck }),
-    }
+    const queues = queuesOf(parts)
+    this.deliveryQueue = queues.deliveryQueue
+    this.healthCheckQueue = queues.healthCheckQueue
+    this.#context = contextOf(parts, queues, (event, ...args) => this.#emit(event, args))
     const handle = createHandler(this.#context, { handlers: parts.handlers })
     this.handler = async (request, from) => {
       await this.#tables.open()
@@ -127,28 +68,6 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
     }
     this.peers = peersOf(this.#context, this.deliveryQueue.queue, this.#tables.open)
     this.deadLetters = deadLettersOf(this.#context, this.deliveryQueue, this.#tables.open)
-  }
-
-  /** The profile `hardened` contacts a peer again by a job of its own, and has no series of health checks. */
-  #hardened(): Pick<SendingContext, 'contacts' | 'heard' | 'scheduleHealthCheck'> {
-    const { clock, logger } = this.#parts
-    const contacts = new PeerContacts({
-      holds: peerHolds(this.deliveryQueue.queue),
-      scheduleContact: async (serverUrl, id, runAt) => {
-        await this.healthCheckQueue.add(contactName, { serverUrl }, { id, runAt, retention: notKept })
-      },
-    })
-    const recent = new Limiter(clock, 1, 10_000)
-    const heard = (origin: string): void => {
-      if (recent.take(origin) !== undefined) return
-      contacts.heard(this.#context, origin).catch((error: unknown) => {
-        logger?.warn?.(
-          { origin, code: failureCode(error) },
-          `federation: the contact with ${origin} could not be brought forward`,
-        )
-      })
-    }
-    return { contacts, heard, scheduleHealthCheck: async () => {} }
   }
 
   // ── life-cycle ─────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -273,8 +192,7 @@ export class Federation extends EventEmitter<FederationEvents> implements AsyncD
    * @throws TypeError INVALID_ARGUMENT, FederationError ORIGIN_INVALID
    */
   readonly scheduleHealthCheck = (serverUrl: string, attempt: number): Promise<void> => {
-    const { policies, clock, logger, allowHttp } = this.#parts
-    return scheduleHealthCheck({ policies, clock, logger, allowHttp }, this.healthCheckQueue, serverUrl, attempt)
+    return scheduleHealthCheck(this.#parts, this.healthCheckQueue, serverUrl, attempt)
   }
 
   /**

@@ -11,6 +11,9 @@ import { canonicalOrigin } from './origin.ts'
 import type { FederationQueue } from './queues.ts'
 import type { DeliveryRow, FanOut, StoreTransaction } from './store/store.ts'
 
+/** Recipients that are looked up in one turn of the event loop. */
+const recipientsPerTurn = 20
+
 /** What is sent to other servers. */
 export interface Activity {
   /** Id of the activity. The same id to the same server is one delivery. @default a new one */
@@ -60,16 +63,18 @@ export async function send(
   if (!isAllowed(context, payload.method))
     throw invalidArgument('payload.method', 'one of policies.methods', payload.method)
   if (!path.startsWith('/')) throw invalidArgument('path', 'a path that begins with /', path)
-  const results = await Promise.all(
-    [...new Set(recipients.map((recipient) => canonicalOrigin(recipient, context)))].map(
-      async (origin): Promise<SendResult> => {
-        if (origin === own) return { origin, skipped: 'self' }
-        if (await store.blacklist.matching(origin)) return { origin, skipped: 'blocked' }
-        if (contacts && (await store.peerStates.get(origin))?.state === 'gone') return { origin, skipped: 'gone' }
-        return { origin, id: `${id} ${origin}` }
-      },
-    ),
-  )
+  const origins = [...new Set(recipients.map((recipient) => canonicalOrigin(recipient, context)))]
+  const resultOf = async (origin: string): Promise<SendResult> => {
+    if (origin === own) return { origin, skipped: 'self' }
+    if (await store.blacklist.matching(origin)) return { origin, skipped: 'blocked' }
+    if (contacts && (await store.peerStates.get(origin))?.state === 'gone') return { origin, skipped: 'gone' }
+    return { origin, id: `${id} ${origin}` }
+  }
+  const results: SendResult[] = []
+  for (let at = 0; at < origins.length; at += recipientsPerTurn) {
+    await context.turns.take()
+    results.push(...(await Promise.all(origins.slice(at, at + recipientsPerTurn).map(resultOf))))
+  }
   const jobs = results.flatMap((result): FederationDeliveryJob[] => {
     if (!('id' in result)) return []
     const { origin: serverUrl, id: deliveryJobId } = result

@@ -18,6 +18,25 @@ export function importPublicKey(use: KeyUse, raw: Uint8Array): KeyObject {
   return createPublicKey({ key: Buffer.concat([publicPrefix[use], raw]), format: 'der', type: 'spki' })
 }
 
+/** Most keys that are kept. An entry needs about 1 KB. */
+const maxImported = 4_096
+/** Keys by use and value, the latest last. */
+const imported = new Map<string, KeyObject>()
+
+/** importPublicKey() for keys that are used again and again: those of peers. An import costs a third of a key agreement. */
+export function importPeerKey(use: KeyUse, raw: Uint8Array): KeyObject {
+  const name = use + Buffer.from(raw.buffer, raw.byteOffset, raw.length).toString('latin1')
+  const known = imported.get(name)
+  const key = known ?? importPublicKey(use, raw)
+  if (known) imported.delete(name)
+  else if (imported.size >= maxImported) imported.delete(imported.keys().next().value!)
+  imported.set(name, key)
+  return key
+}
+
+/** Keys that are kept now. */
+export const importedKeys = (): number => imported.size
+
 function importPrivateKey(use: KeyUse, raw: Uint8Array): KeyObject {
   const der = Buffer.concat([privatePrefix[use], raw])
   try {
@@ -27,8 +46,9 @@ function importPrivateKey(use: KeyUse, raw: Uint8Array): KeyObject {
   }
 }
 
+/** By way of JWK: an export to DER takes ten times as long. */
 function rawPublicKey(key: KeyObject): Uint8Array {
-  return key.export({ format: 'der', type: 'spki' }).subarray(-keyBytes)
+  return Buffer.from(key.export({ format: 'jwk' }).x!, 'base64url')
 }
 
 /** Returns the private bytes; of an Ed25519 key, its seed. */
@@ -52,10 +72,17 @@ export function importKeyPair(use: KeyUse, rawPrivate: Uint8Array): KeyPair {
   return { privateKey, publicKey: rawPublicKey(createPublicKey(privateKey)) }
 }
 
-/** Computes the raw X25519 value. Undefined if isSafePublicKey() refuses `publicKey`. */
-export function agreeRaw(privateKey: KeyObject, publicKey: Uint8Array): Uint8Array | undefined {
+/**
+ * Computes the raw X25519 value. Undefined if isSafePublicKey() refuses `publicKey`.
+ * @param importKey importPeerKey() for a key that is used again
+ */
+export function agreeRaw(
+  privateKey: KeyObject,
+  publicKey: Uint8Array,
+  importKey: typeof importPublicKey = importPublicKey,
+): Uint8Array | undefined {
   if (!isSafePublicKey('enc', publicKey)) return undefined
-  return diffieHellman({ privateKey, publicKey: importPublicKey('enc', publicKey) })
+  return diffieHellman({ privateKey, publicKey: importKey('enc', publicKey) })
 }
 
 // Both curves compute modulo p = 2^255 - 19. In little-endian bytes p is ed ff … ff 7f.

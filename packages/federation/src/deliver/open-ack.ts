@@ -1,7 +1,7 @@
 // Decrypts an acknowledgement and verifies its signature, over the decrypted bytes as received, never over re-serialised JSON.
 
 import { federationCodeOf } from '../errors.ts'
-import type { FederationContext } from '../context.ts'
+import type { FederationContext, SendingContext } from '../context.ts'
 import { canonicalOrigin } from '../origin.ts'
 import { decryptPayload } from '../wire/v1/envelope.ts'
 import { parseJson } from '../wire/v1/json.ts'
@@ -46,7 +46,7 @@ export function ackInvalid(context: FederationContext, ack: AckedDelivery, why: 
 
 /** @throws UnrecoverableError SIGNING_KEY_MISSING, ACK_SIGNATURE_INVALID; the row stays as failed. By a relay as above */
 export async function verifyAck(
-  context: FederationContext,
+  context: FederationContext & Pick<SendingContext, 'contacts'>,
   text: string,
   signature: unknown,
   ack: AckedDelivery,
@@ -59,6 +59,11 @@ export async function verifyAck(
     throw await endForReply(context, ack, endAndKeep, 'SIGNING_KEY_MISSING', missing)
   }
   if (verify(text, signature, publicKey)) return
+  if (context.contacts) {
+    // The peer may have changed its keys, and proved it, while the delivery was under way.
+    const pinned = (await context.store.peers.get(origin))?.publicKey
+    if (pinned !== publicKey && verify(text, signature, pinned)) return
+  }
   context.emit('ack_forged', { origin, deliveryJobId })
   const message = `acknowledgement of ${origin}: the signature is not that of its pinned key. The delivery ended.`
   throw await endForReply(context, ack, endAndKeep, 'ACK_SIGNATURE_INVALID', message)

@@ -1,7 +1,7 @@
 // One attempt at a delivery, as a list of steps.
 
 import { isHoldfastError } from 'holdfast'
-import { federationCodeOf } from '../errors.ts'
+import { FederationError, federationCodeOf } from '../errors.ts'
 import type { FederationDeliveryJob, ProcessorJob } from '../jobs.ts'
 import type { FederationResponse } from '../peers/federation-fetch.ts'
 import { markServerHealthy } from '../peers/health.ts'
@@ -39,6 +39,8 @@ export async function processFederationDelivery(
   acceptedAt?: number,
 ): Promise<Delivered> {
   const { id: jobId, name, signal, attempt } = job
+  // Many attempts start at once.
+  await context.turns.take()
   try {
     const data = await loadBody(context, job.data)
     const delivered = await deliver({ context, acks, data, jobId, name, attempt, signal, acceptedAt })
@@ -68,7 +70,11 @@ async function transmitTo(delivery: Delivery, method: string, origin: string): P
   const peer = await findPeer(delivery, origin)
   const envelope = seal(delivery, peer)
   await countAttempt(delivery)
-  const response = await send(delivery, origin, method, envelope)
+  const response = await send(delivery, origin, method, envelope).catch(async (error: unknown) => {
+    throw (await isSealedForOldKey(delivery, peer, error)) ? keysChanged(origin, error) : error
+  })
+  // Many replies arrive at once.
+  await context.turns.take()
   if (isRelayed(response)) {
     await acceptRelayedAck(delivery, peer, response)
     return { isProven: true }
@@ -91,6 +97,19 @@ async function acceptDirectAck(
   }
   await applyUnprovenAck(delivery, peer)
   return false
+}
+
+/** The profile `hardened` ends a delivery that the peer refuses. If the pin was replaced meanwhile, the peer could not read it. */
+async function isSealedForOldKey({ context }: Delivery, peer: KnownPeer, error: unknown): Promise<boolean> {
+  const { status = 0 } = error as { readonly status?: number }
+  if (!context.contacts || status < 400 || status > 499) return false
+  const pinned = await context.store.peers.get(peer.url)
+  return pinned !== undefined && pinned.encryptionPublicKey !== peer.encryptionPublicKey
+}
+
+function keysChanged(origin: string, cause: unknown): FederationError {
+  const message = `delivery to ${origin}: the server changed its keys meanwhile. It is sent again, and no attempt was spent.`
+  return new FederationError('HTTP_STATUS', message, { cause, retryAfterMs: 1_000, scope: 'job' })
 }
 
 const hour = 3_600_000

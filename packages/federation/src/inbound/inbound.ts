@@ -1,6 +1,7 @@
 // What all routes share: the context, the app's handlers and the rate limits.
 
 import type { FederationContext } from '../context.ts'
+import { LoopTurns } from '../loop-turns.ts'
 import { Budget } from '../peers/budget.ts'
 import { clientAddress, type ClientAddress } from './client-address.ts'
 import type { InboundHandlers } from './handlers.ts'
@@ -20,6 +21,8 @@ export interface Inbound {
   readonly limits: Readonly<Record<'ip' | 'peer' | 'discover' | 'relay', Limiter>>
   /** Requests to other servers on behalf of unauthenticated clients, over all of them. */
   readonly fetches: Budget
+  /** Turns of the event loop, for cryptography. */
+  readonly turns: LoopTurns
   /** Rotations of keys that peers have begun. */
   readonly rotations: Rotations
   /** Messages that are decided about, by sender and message key. */
@@ -57,6 +60,7 @@ export function newInbound(context: FederationContext, { handlers = {} }: Inboun
       relay: new Limiter(clock, relayedPerMinute, minute),
     },
     fetches: new Budget(clock, strangerFetchesPerMinute, minute),
+    turns: new LoopTurns(clock),
     running: new Map(),
     runningOf: new Map(),
     rotations: new Rotations(clock),

@@ -6,7 +6,8 @@ import type { Inbound } from './inbound.ts'
 import { refuse } from './refusal.ts'
 
 /** @throws Refusal DECRYPT_FAILED: the same for every reason */
-export async function openEnvelope({ context }: Inbound, sealed: unknown): Promise<string> {
+export async function openEnvelope({ context, turns }: Inbound, sealed: unknown): Promise<string> {
+  await turns.take()
   try {
     return await decryptPayload(sealed, context.keyring)
   } catch (cause) {

@@ -119,7 +119,8 @@ export class PeerContacts {
     if (state.state === 'healthy') return heldError(origin, { cause })
     if (state.state === 'gone') await this.#dependencies.holds.release(origin)
     else {
-      await context.slots.narrow(origin)
+      // A success, in any process, ends the row of failures.
+      await context.slots.narrow(origin, failures > 1)
       await this.#hold(origin, state)
     }
     return heldError(origin, { cause, nextContactAt })
@@ -151,6 +152,11 @@ export class PeerContacts {
     await context.slots.widen(origin)
     await this.#dependencies.holds.release(origin)
     await markServerHealthy(context, origin)
+  }
+
+  /** The operator pauses a peer. */
+  async pauseFor(operator: string | undefined, origin: string): Promise<void> {
+    await this.#dependencies.holds.pauseFor(operator, origin)
   }
 
   /** A job: ends the hold of a peer whose next contact is due. */

@@ -9,6 +9,8 @@ export interface PeerHolds {
   hold(origin: string): Promise<void>
   /** Takes back hold(). */
   release(origin: string): Promise<void>
+  /** Pauses for an operator, also while the peer is held: that pause would keep its name, and end with the hold. */
+  pauseFor(operator: string | undefined, origin: string): Promise<void>
   /** Returns the peers that are held. */
   held(): Promise<string[]>
 }
@@ -19,12 +21,21 @@ const by = '@holdfast/federation'
 export function peerHolds(queue: Pick<Queue<unknown>, 'counts' | 'pause' | 'resume'>): PeerHolds {
   const pausedBy = async (group: string): Promise<{ readonly by?: string | undefined } | undefined> =>
     (await queue.counts()).pausedGroups.find((paused) => paused.group === group)
+  const release = async (group: string): Promise<void> => {
+    if ((await pausedBy(group))?.by === by) await queue.resume({ group, by })
+  }
   return {
     hold: async (group) => {
-      if (!(await pausedBy(group))) await queue.pause({ group, by })
+      // A pause that exists keeps its name.
+      await queue.pause({ group, by })
     },
-    release: async (group) => {
-      if ((await pausedBy(group))?.by === by) await queue.resume({ group, by })
+    release,
+    pauseFor: async (operator, group) => {
+      // A delivery that starts between the two calls may hold the peer again.
+      do {
+        await release(group)
+        await queue.pause({ group, by: operator })
+      } while ((await pausedBy(group))?.by === by)
     },
     held: async () =>
       (await queue.counts()).pausedGroups.filter((paused) => paused.by === by).map(({ group }) => group),

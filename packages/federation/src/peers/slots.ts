@@ -10,8 +10,12 @@ import { canonicalOrigin } from '../origin.ts'
 import type { Policies } from '../policies.ts'
 
 export interface PeerSlots {
-  /** Lowers the limit of a peer that becomes unhealthy. Never rejects: without it the peer has the slots of a healthy one. */
-  narrow(origin: string): Promise<void>
+  /**
+   * Lowers the limit of a peer that becomes unhealthy. Never rejects: without it the peer has the slots of a healthy one.
+   * @param isKnown it was unhealthy before. Then nothing is done if this process has lowered the limit: limits of all groups are one entry,
+   * and reading it for every failed contact with one of many dead peers would cost more than the contact. @default false
+   */
+  narrow(origin: string, isKnown?: boolean): Promise<void>
   /** Takes back what narrow() did. Never rejects. */
   widen(origin: string): Promise<void>
   /** Takes back what narrow() did for peers that are well or unknown: a process may have died between the limit and the row. */
@@ -20,6 +24,8 @@ export interface PeerSlots {
 
 /** The operator's name in the overrides of this package. */
 const by = '@holdfast/federation'
+/** Most peers that this process remembers. */
+const maxNarrowed = 10_000
 
 /** Returns the group of deliveries to this server. Undefined if the URL does not name one: its deliveries end before a request. */
 export function peerGroup(serverUrl: string, options: { readonly allowHttp: boolean }): string | undefined {
@@ -49,16 +55,20 @@ export function peerSlots(
       logger?.warn?.({ origin, code }, `federation: the limit of deliveries to ${origin} could not be changed`)
     }
   }
+  const narrowed = new Set<string>()
   const widen = (origin: string): Promise<void> =>
     attempt(origin, async () => {
+      narrowed.delete(origin)
       if ((await setBy(origin))?.by === by) await queue.setLimits(null, { group: origin, by })
     })
   return {
     widen,
-    narrow: (origin) =>
+    narrow: (origin, isKnown = false) =>
       attempt(origin, async () => {
-        if (await setBy(origin)) return
-        await queue.setLimits({ limit: delivery.perUnhealthyPeer }, { group: origin, by })
+        if (isKnown && narrowed.has(origin)) return
+        if (!(await setBy(origin))) await queue.setLimits({ limit: delivery.perUnhealthyPeer }, { group: origin, by })
+        if (narrowed.size >= maxNarrowed) narrowed.clear()
+        narrowed.add(origin)
       }),
     reconcile: async (isUnwell) => {
       const { groups } = await queue.limits()

@@ -134,6 +134,23 @@ test('every acknowledgement is verified, whether its job has a handler or not, a
   assert.deepEqual(ended, ['ACK_INVALID', 'ACK_SIGNATURE_INVALID', 'ACK_INVALID'])
 })
 
+test('a pause of an operator of a peer that is held does not end with the hold', async (t) => {
+  const { it, clock } = await start(t)
+  const peer = await it.peer()
+  peer.mode = 'reset'
+  let isHeld = false
+  it.federation.on('contact_failed', () => (isHeld = true))
+  await enqueue(it, peer, 1)
+  await passing(it, clock, () => isHeld)
+  await it.federation.peers.pause(peer.origin, { by: 'ada' })
+  peer.mode = 'up'
+  const end = clock.now() + 20 * minute
+  await passing(it, clock, () => clock.now() >= end, 20_000)
+  assert.equal(deliveredTo(it, peer), 0)
+  await it.federation.peers.resume(peer.origin, { by: 'ada' })
+  await passing(it, clock, () => deliveredTo(it, peer) === 1, 20_000)
+})
+
 test('a pause of an operator is not ended by a contact', async (t) => {
   const { it, clock } = await start(t)
   const peer = await it.peer()

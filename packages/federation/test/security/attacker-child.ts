@@ -28,6 +28,10 @@ const attacks: Readonly<Record<string, RequestListener>> = {
     // Each block is a thousand times larger when it is decompressed.
     pour(response.writeHead(200, { 'content-encoding': 'gzip' }), gzipSync(Buffer.alloc(size)))
   },
+  '/drip': (_, response) => {
+    const timer = setInterval(() => response.write('x'), 100)
+    response.once('close', () => clearInterval(timer))
+  },
   '/headers': (_, response) => {
     response.socket!.write('HTTP/1.1 200 OK\r\n')
     pour(response.socket!, Buffer.from(`x-${'a'.repeat(1000)}: ${'b'.repeat(1000)}\r\n`))

@@ -5,6 +5,9 @@
 import * as fc from 'fast-check'
 import { isUnchanged, mutatedMessage, originalText, receive, receiveByHandler, stop } from './mutations.ts'
 
+// Nearly every message is refused with an error, and its stack is not read.
+Error.stackTraceLimit = 0
+
 const [count = '1000000', seed = String(Date.now() % 2 ** 31)] = process.argv.slice(2)
 for (const read of [receive, receiveByHandler]) {
   const first = await read(originalText)

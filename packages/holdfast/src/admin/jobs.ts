@@ -35,6 +35,7 @@ export function adminJobs(operations: Operations): AdminJobs {
       const record = await operations.get(refOf(job), detailParts)
       return record ? jobDetails(record) : null
     },
+    find: async (jobs) => operations.find(refsOf(jobs)),
     retry,
     async cancel(job, options) {
       const how = resolveOptions('jobs.cancel', options, operatorCancelOptions)

@@ -6,7 +6,7 @@ import { filterOptions, queryOptions } from '../engine/operate/job-filter.ts'
 import { sharedOptions } from '../engine/options.ts'
 import { readable } from '../copy-option.ts'
 import { invalidArgument } from '../errors.ts'
-import { anything, checkText, isList, text } from '../option-checks.ts'
+import { anything, checkText, integer, isList, text } from '../option-checks.ts'
 import { resolveOptions, type Table } from '../resolve-options.ts'
 import { isFace, storedType } from '../storage/stored-type.ts'
 
@@ -52,6 +52,11 @@ export const byOptions = { by: adminOptions.by } as const satisfies Table
 const ofOwner = { face: { check: isFaceOrNone }, owner: { check: isText } } as const satisfies Table
 export const scheduleFilterOptions = ofOwner
 export const namedScheduleOptions = { ...ofOwner, name: { check: text(256) } } as const satisfies Table
+
+export const runsOptions = {
+  spanMs: { default: 86_400_000, check: integer(1, 31 * 86_400_000) },
+  most: { default: 48, check: integer(1, 1_000) },
+} as const satisfies Table
 
 export const fleetEventOptions = {
   types: { check: isListOfTypes },

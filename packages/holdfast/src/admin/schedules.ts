@@ -13,7 +13,8 @@ import { resolveOptions } from '../resolve-options.ts'
 import type { Bytes } from '../storage/storage.ts'
 import { parseType, storedType } from '../storage/stored-type.ts'
 import type { AdminScheduleInfo, AdminSchedules, NamedSchedule } from './admin.ts'
-import { byOptions, namedScheduleOptions, scheduleFilterOptions } from './options.ts'
+import { byOptions, namedScheduleOptions, runsOptions, scheduleFilterOptions } from './options.ts'
+import { scheduleRuns } from './schedule-runs.ts'
 
 type Options = Omit<SchedulesOptions, 'owner'>
 type Log = (message: string, data: Readonly<Record<string, unknown>>) => void
@@ -56,6 +57,12 @@ export function adminSchedules(options: Options, operator: string | undefined, l
     },
     resume: async (given) => write('resumed', given, (schedules, name) => schedules.resume(name)),
     fire: async (given) => write('fired', given, (schedules, name) => schedules.fire(name)),
+    async runs(schedules, given) {
+      const { spanMs, most } = resolveOptions('schedules.runs', given, runsOptions)
+      for (const schedule of schedules) targetOf(schedule)
+      const { storage, whenConnected } = options
+      return whenConnected(() => scheduleRuns(storage, schedules, { now: options.clock.now(), spanMs, most }))
+    },
     async preview(given, count = 5) {
       const { owner, name } = targetOf(given)
       return of(owner).preview(name, count)
@@ -79,9 +86,9 @@ function targetOf(given: NamedSchedule): { readonly owner: string; readonly name
   return { owner: storedType(face, owner), name }
 }
 
-function shown(owner: string, info: ScheduleInfo, { job }: StoredSchedule): AdminScheduleInfo {
+function shown(owner: string, info: ScheduleInfo, { job, since }: StoredSchedule): AdminScheduleInfo {
   const { face, name } = parseType(owner)
-  return { ...info, face, owner: name, typeName: parseType(job.type).name, payload: payloadOf(job.payload) }
+  return { ...info, face, owner: name, typeName: parseType(job.type).name, payload: payloadOf(job.payload), since }
 }
 
 /** Undefined if a serde of the face wrote it. */

@@ -1,9 +1,9 @@
 // The wrapper around the storage contract. Every call of the engine goes through it, except its own undo calls. It bounds each
 // call in time, retries transient failures, turns failures into a StorageError, and publishes events. Drivers do none of that.
 
-import type { Clock } from '../clock.ts'
+import type { Clock, Timer } from '../clock.ts'
 import { isHoldfastError, StorageError } from '../errors.ts'
-import type { PublishEvent } from './events.ts'
+import { isWatched, type PublishEvent } from './events.ts'
 import { engineDefaults } from './defaults.ts'
 import type { KeyValue } from '../storage/kv.ts'
 import type { Claim, LeaseRef, Outcome, Storage, Unlisten } from '../storage/storage.ts'
@@ -14,6 +14,8 @@ const reads = ['get', 'list', 'count', 'nextDueAt'] as const
 const refCounted = ['connect', 'disconnect', 'listen'] as const
 /** Calls of a worker, which waits for a turn of the event loop between them anyway. */
 const workerVerbs: readonly string[] = ['claim', 'extend', 'settle', 'nextDueAt']
+/** Calls that workers and schedulers make by themselves, beside those to the key-value store: after a stop, none is repeated. */
+const endedByStop: readonly string[] = [...workerVerbs, 'sweep', 'count', 'get']
 const kvMoves = ['set', 'setIfAbsent', 'cas', 'delete'] as const
 const kvReads = ['get', 'list'] as const
 
@@ -23,6 +25,8 @@ export type GuardedStorage = Pick<Storage, Verb | 'driver' | 'features' | 'setti
   readonly kv: KeyValue
   /** How long the storage has not answered, in ms: since the first call without an answer was sent. 0 while it answers. */
   unansweredMs(): number
+  /** Ends the repeats of calls under way that workers and schedulers made. To be called by one that has stopped: it must be silent then. */
+  endRepeats(): void
 }
 
 type Method = (...args: unknown[]) => Promise<unknown>
@@ -32,6 +36,8 @@ export function guardStorage(storage: Storage, clock: Clock, publishEvent: Publi
   const guarded: Record<string, unknown> = { driver, features, settings }
   const availability = new Availability(driver, clock, publishEvent)
   const turns = new Turns(clock)
+  const timeLimits = new TimeLimits(clock)
+  const stops = { count: 0 }
   const kv: Record<string, unknown> = {}
   const wrap = (target: object, verb: string, writes: boolean, repeats: boolean): Method => {
     const method = (target as Record<string, Method>)[verb]!.bind(target)
@@ -50,6 +56,8 @@ export function guardStorage(storage: Storage, clock: Clock, publishEvent: Publi
       availability,
       turns,
       takesTurns,
+      timeLimits,
+      stops: target === storage.kv || endedByStop.includes(verb) ? stops : undefined,
     }
     return (...args) => guardCall(guardedVerb, args)
   }
@@ -66,7 +74,9 @@ export function guardStorage(storage: Storage, clock: Clock, publishEvent: Publi
   if (storage.transaction) guarded.transaction = guardTransaction(storage, clock, publishEvent)
   for (const verb of kvMoves) kv[verb] = wrap(storage.kv, verb, true, false)
   for (const verb of kvReads) kv[verb] = wrap(storage.kv, verb, false, true)
-  return { ...guarded, kv, unansweredMs: () => availability.unansweredMs } as unknown as GuardedStorage
+  const unansweredMs = (): number => availability.unansweredMs
+  const endRepeats = (): void => void stops.count++
+  return { ...guarded, kv, unansweredMs, endRepeats } as unknown as GuardedStorage
 }
 
 function isInTransaction(verb: string, second: unknown): boolean {
@@ -110,7 +120,12 @@ function undoOf(storage: Storage, verb: string): ((answer: unknown) => Promise<v
   if (verb === 'connect') return () => storage.disconnect()
   if (verb === 'listen') return (unlisten) => (unlisten as Unlisten)()
   // Released at once: without a worker the jobs would wait for the end of their leases, and each lose an attempt.
-  if (verb === 'claim') return async (claim) => void (await storage.settle((claim as Claim).jobs.map(released)))
+  if (verb === 'claim') {
+    return async (claim) => {
+      const { jobs } = claim as Claim
+      if (jobs.length > 0) await storage.settle(jobs.map(released))
+    }
+  }
   return undefined
 }
 
@@ -131,36 +146,107 @@ interface GuardedVerb {
   readonly turns: Turns
   /** Whether it may wait for a turn of the event loop after its answer. */
   readonly takesTurns: boolean
+  readonly timeLimits: TimeLimits
+  /** How often workers or schedulers have stopped. Undefined: its repeats do not end with a stop. */
+  readonly stops: { readonly count: number } | undefined
 }
 
-async function guardCall(guarded: GuardedVerb, args: unknown[]): Promise<unknown> {
+/** One promise for the first try, which is nearly always the only one: a worker with one slot makes a call per job. */
+function guardCall(guarded: GuardedVerb, args: unknown[]): Promise<unknown> {
+  const startedAt = guarded.clock.monotonic()
+  const stops = guarded.stops?.count
+  return new Promise((resolve) => {
+    tryOnce(guarded, args, startedAt + guarded.settings.callTimeoutMs, {
+      succeed: (answer) => {
+        publishAnswered(guarded, startedAt)
+        if (guarded.takesTurns && guarded.turns.isDue()) void guarded.turns.next().then(() => resolve(answer))
+        else resolve(answer)
+      },
+      // Resolves with what the repeats end in.
+      fail: (error) => resolve(repeat(guarded, args, { startedAt, stops, error })),
+    })
+  })
+}
+
+interface FirstTry {
+  /** Local, monotonic ms. */
+  readonly startedAt: number
+  /** How often workers or schedulers had stopped by then. */
+  readonly stops: number | undefined
+  readonly error: unknown
+}
+
+/** Repeats a call that failed, until it is answered, its time is over, or the worker that made it has stopped. */
+async function repeat(guarded: GuardedVerb, args: unknown[], { startedAt, stops, error }: FirstTry): Promise<unknown> {
   const { clock, verb, driver, publishEvent } = guarded
-  const startedAt = clock.monotonic()
-  let leftMs = guarded.settings.callTimeoutMs
-  const deadline = startedAt + leftMs
+  const deadline = startedAt + guarded.settings.callTimeoutMs
+  const isStopped = (): boolean => guarded.stops?.count !== stops
   let pauseMs: number = engineDefaults.retryMs
   let maybeApplied = false
   for (;;) {
-    try {
-      const answer = await withinTime(guarded, args, leftMs)
-      publishEvent({ name: 'storage_call', driver, verb, ok: true, ms: clock.monotonic() - startedAt })
-      guarded.availability.answered()
-      if (guarded.takesTurns && guarded.turns.isDue()) await guarded.turns.next()
-      return answer
-    } catch (error) {
-      maybeApplied ||= mayBeApplied(error, guarded)
-      const waitMs = pauseMs * (0.5 + clock.random() / 2)
-      if (isRepeatable(guarded, args) && isTransient(error) && clock.monotonic() + waitMs < deadline) {
-        await new Promise<void>((resolve) => void clock.after(waitMs, resolve))
-        pauseMs = Math.min(2 * pauseMs, 1_000)
-        leftMs = deadline - clock.monotonic()
-        continue
-      }
-      publishEvent({ name: 'storage_call', driver, verb, ok: false, ms: clock.monotonic() - startedAt })
+    maybeApplied ||= mayBeApplied(error, guarded)
+    const waitMs = pauseMs * (0.5 + clock.random() / 2)
+    const hasTime = clock.monotonic() + waitMs < deadline
+    const isRepeated = isRepeatable(guarded, args) && isTransient(error) && hasTime && !isStopped()
+    if (isRepeated) await new Promise<void>((resolve) => void clock.after(waitMs, resolve))
+    if (!isRepeated || isStopped()) {
+      if (isWatched())
+        publishEvent({ name: 'storage_call', driver, verb, ok: false, ms: clock.monotonic() - startedAt })
       const failure = asStorageError(error, guarded, maybeApplied)
       guarded.availability.failed(failure, startedAt)
       throw failure
     }
+    pauseMs = Math.min(2 * pauseMs, 1_000)
+    try {
+      const answer = await new Promise((succeed, fail) => tryOnce(guarded, args, deadline, { succeed, fail }))
+      publishAnswered(guarded, startedAt)
+      return answer
+    } catch (next) {
+      error = next
+    }
+  }
+}
+
+function publishAnswered({ clock, verb, driver, publishEvent, availability }: GuardedVerb, startedAt: number): void {
+  // Only the channel has subscribers of this event.
+  if (isWatched()) publishEvent({ name: 'storage_call', driver, verb, ok: true, ms: clock.monotonic() - startedAt })
+  availability.answered()
+}
+
+/** A call that is not answered. */
+interface OpenCall {
+  /** Local, monotonic ms. */
+  readonly deadline: number
+  isOver: boolean
+  timer: Timer | undefined
+  onTimeout(): void
+}
+
+/**
+ * Bounds calls in time. A call gets its timer at the end of the tick in which it is sent: an embedded storage has answered by then,
+ * and its calls need none.
+ */
+class TimeLimits {
+  readonly #clock: Clock
+  #sent: OpenCall[] = []
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  add(call: OpenCall): void {
+    if (!this.#clock.endOfTick) return this.#arm(call)
+    if (this.#sent.push(call) === 1) this.#clock.endOfTick(this.#armAll)
+  }
+
+  readonly #armAll = (): void => {
+    const sent = this.#sent
+    this.#sent = []
+    for (const call of sent) if (!call.isOver) this.#arm(call)
+  }
+
+  #arm(call: OpenCall): void {
+    call.timer = this.#clock.after(call.deadline - this.#clock.monotonic(), () => call.onTimeout())
   }
 }
 
@@ -235,31 +321,44 @@ export function isUnavailable(error: unknown): boolean {
   return cause === undefined || (cause as { transient?: unknown } | null)?.transient === true
 }
 
-/** One promise and one timer for a call, not Promise.race: a worker with one slot makes a call per job. */
-function withinTime(guarded: GuardedVerb, args: unknown[], leftMs: number): Promise<unknown> {
-  const { method, undo, clock, driver, verb, writes, settings } = guarded
-  return new Promise((resolve, reject) => {
-    let answer: Promise<unknown> | undefined
-    const timer = clock.after(leftMs, () => {
+interface Answering {
+  succeed(answer: unknown): void
+  fail(error: unknown): void
+}
+
+/** Calls the verb, and calls back once: with its answer, its error, or a timeout. */
+function tryOnce(guarded: GuardedVerb, args: unknown[], deadline: number, { succeed, fail }: Answering): void {
+  const { method, undo, driver, verb, writes, settings } = guarded
+  let answer: Promise<unknown>
+  try {
+    answer = method(...args)
+  } catch (error) {
+    return fail(error)
+  }
+  const call: OpenCall = {
+    deadline,
+    isOver: false,
+    timer: undefined,
+    onTimeout: () => {
+      call.isOver = true
       const message = `${driver} storage: ${verb} was not answered within ${settings.callTimeoutMs} ms. ${effect(writes)}`
-      reject(new StorageError(message, { maybeApplied: writes, reason: 'timeout' }))
-      if (undo) answer!.then(undo).catch(() => {})
-    })
-    const succeed = (value: unknown): void => {
-      timer.cancel()
-      resolve(value)
-    }
-    const fail = (error: unknown): void => {
-      timer.cancel()
-      reject(error as Error)
-    }
-    try {
-      answer = method(...args)
-      void answer.then(succeed, fail)
-    } catch (error) {
-      fail(error)
-    }
-  })
+      fail(new StorageError(message, { maybeApplied: writes, reason: 'timeout' }))
+      if (undo) answer.then(undo).catch(() => {})
+    },
+  }
+  guarded.timeLimits.add(call)
+  void answer.then(
+    (value) => end(call) && succeed(value),
+    (error: unknown) => end(call) && fail(error),
+  )
+}
+
+/** @returns false if its time was over before */
+function end(call: OpenCall): boolean {
+  if (call.isOver) return false
+  call.isOver = true
+  call.timer?.cancel()
+  return true
 }
 
 const isTransient = (error: unknown): boolean =>

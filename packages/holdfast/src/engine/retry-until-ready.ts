@@ -35,7 +35,7 @@ export async function retryUntilReady(
       if (!always && !mayPass(error)) throw error
       onFailure(error as Error)
     }
-    if (!signal.aborted) await pause(clock, pauseMs * (1 - clock.random() / 2), signal)
+    await pause(clock, pauseMs * (1 - clock.random() / 2), signal)
     if (signal.aborted) return false
   }
 }
@@ -71,7 +71,9 @@ export function mayPass(error: unknown): boolean {
   return false
 }
 
-async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+/** Ends early when the signal aborts. */
+export async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return
   const { promise, resolve } = Promise.withResolvers<void>()
   const timer = clock.after(ms, resolve)
   signal.addEventListener('abort', () => resolve(), { once: true })

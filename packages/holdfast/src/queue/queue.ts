@@ -172,7 +172,7 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     )
     this.#waits = new Waits({
       storage: this.#storage,
-      connect: () => this.#connection.use(),
+      connection: this.#connection,
       clock,
       type,
       publishEvent: this.#publishEvent,
@@ -332,6 +332,7 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     } catch (error) {
       this.#publishError(error)
     }
+    this.#storage.endRepeats()
     emitSafely(this, this.#config.logger, 'stopped')
   }
 

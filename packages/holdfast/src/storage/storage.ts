@@ -54,6 +54,8 @@ export interface StorageSettings {
   readonly claimsInFlight?: number
   /** Slots from which the claims of a worker are so large that claims ahead cost more than they save. @default 50 */
   readonly prefetchBelow?: number
+  /** A list by creation follows an index: its first page costs little unless other conditions pass over many jobs. @default false */
+  readonly createdIndexed?: boolean
   /** Jobs per add, where several smaller calls keep the server busy while the caller works. @default 1_000 */
   readonly addsPerCall?: number
   /** Transactions that may stay open and still leave connections for other calls. @default 1 */

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { MemoryStorage } from 'holdfast'
+import { storedType } from 'holdfast/storage'
 import { createTasks, StorageMessageQueue, type StorageMessageQueueOptions } from 'holdfast/tasks'
 import { fakeClock } from 'holdfast/testing'
 import { faulty } from '../queue/faulty-storage.ts'
@@ -200,4 +201,60 @@ test('close does not reject when the storage fails to disconnect', async (t) => 
   await clock.advance(minute)
   await closed
   assert.equal(logger.records.filter(({ level }) => level === 'error').length, 1)
+})
+
+test('a message that has no attempt left is not run while the storage does not tell whether its last run was lost', async (t) => {
+  const { clock, faults, queue, began, listen } = bench(t, { maxAttempts: 1 })
+  await queue.enqueue(1)
+  const type = storedType('task', 'default')
+  // A worker that dies.
+  await faults.storage.claim({ worker: 'dead', slots: 1, types: [{ type, leaseMs: second }] })
+  faults.on('get', async () => {
+    throw new Error('unreadable')
+  })
+  await clock.advance(second)
+  listen()
+  await clock.advance(10 * second)
+  assert.deepEqual(began, [])
+  faults.on('get', undefined)
+  await clock.advance(2 * second)
+  const { types } = await faults.storage.count({})
+  assert.deepEqual([began.length, types[0]?.states.failed], [0, 1])
+})
+
+test('a message that has no attempt left is not run, although its last claim was released', async (t) => {
+  const { clock, faults, queue, began, listen } = bench(t, { maxAttempts: 1 })
+  await queue.enqueue(1)
+  const types = [{ type: storedType('task', 'default'), leaseMs: second }]
+  await faults.storage.claim({ worker: 'dead', slots: 1, types })
+  await clock.advance(second)
+  // As a worker that is stopped between its claim and the run.
+  const { jobs } = await faults.storage.claim({ worker: 'stopped', slots: 1, types })
+  const [{ type, id, worker, attempt }] = jobs as [(typeof jobs)[number]]
+  await faults.storage.settle([{ type, id, worker, attempt, kind: 'released' }])
+  listen()
+  await clock.advance(2 * second)
+  const { types: counted } = await faults.storage.count({})
+  assert.deepEqual([began.length, counted[0]?.states.failed], [0, 1])
+})
+
+test('a message that has no attempt left is not run by a worker that learns late how it ended', async (t) => {
+  const { clock, faults, queue, began, listen } = bench(t, { maxAttempts: 1, leaseMs: 2 * second })
+  await queue.enqueue(1)
+  const types = [{ type: storedType('task', 'default'), leaseMs: second }]
+  await faults.storage.claim({ worker: 'dead', slots: 1, types })
+  await clock.advance(second)
+  // The answer to its question comes after its lease, and after another worker has ended the message.
+  faults.on('extend', () => new Promise(() => {}))
+  faults.on('get', async (apply) => {
+    await new Promise<void>((resolve) => void clock.after(3 * second, resolve))
+    return apply()
+  })
+  listen()
+  await clock.advance(2 * second)
+  const { jobs } = await faults.storage.claim({ worker: 'other', slots: 1, types })
+  const [{ type, id, worker, attempt }] = jobs as [(typeof jobs)[number]]
+  await faults.storage.settle([{ type, id, worker, attempt, kind: 'failed' }])
+  await clock.advance(10 * second)
+  assert.deepEqual(began, [])
 })

@@ -149,19 +149,31 @@ function openTransaction({ database, storageTx }: WriteTransaction): OpenTransac
 const isDatabase = (value: unknown): value is DatabaseSync =>
   typeof value === 'object' && value !== null && 'isTransaction' in value && 'prepare' in value
 
-const prepared = new WeakMap<DatabaseSync, Map<string, StatementSync>>()
+interface Prepared {
+  readonly statement: StatementSync
+  /** The values that its parameters take, by number from 0. */
+  readonly order: readonly number[]
+}
+
+const prepared = new WeakMap<DatabaseSync, Map<string, Prepared>>()
 
 function run(database: DatabaseSync, text: string, values: readonly Value[]): Row[] {
-  const statement = prepare(database, text)
-  const named = Object.fromEntries(values.map((value, index) => [`$${index + 1}`, textOf(value)]))
-  return statement.all(named).map((row) => Object.values(row) as Row)
+  const { statement, order } = prepare(database, text)
+  return statement.all(...order.map((index) => textOf(values[index]))) as unknown as Row[]
 }
 
 /** Prepares each text once per connection. There are a few dozen texts. */
-function prepare(database: DatabaseSync, text: string): StatementSync {
+function prepare(database: DatabaseSync, text: string): Prepared {
   let statements = prepared.get(database)
   if (!statements) prepared.set(database, (statements = new Map()))
-  let statement = statements.get(text)
-  if (!statement) statements.set(text, (statement = database.prepare(text)))
-  return statement
+  let known = statements.get(text)
+  if (!known) {
+    // By position, and rows as arrays: names and objects would double the time of a read.
+    const order: number[] = []
+    const byPosition = text.replace(/\$(\d+)/g, (_, number: string) => (order.push(Number(number) - 1), '?'))
+    const statement = database.prepare(byPosition) as StatementSync & { setReturnArrays(on: boolean): void }
+    statement.setReturnArrays(true)
+    statements.set(text, (known = { statement, order }))
+  }
+  return known
 }

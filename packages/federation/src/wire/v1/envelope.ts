@@ -3,7 +3,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto'
 import { FederationError } from '../../errors.ts'
 import type { Keyring } from '../../keyring.ts'
-import { agreeRaw, generateKeyPair, isSafePublicKey, keyBytes, type KeyPair } from '../../raw-keys.ts'
+import { agreeRaw, generateKeyPair, importPeerKey, isSafePublicKey, keyBytes, type KeyPair } from '../../raw-keys.ts'
 import { secretBytes } from '../../secret-bytes.ts'
 import { decodeBase64, encodeBase64 } from './base64.ts'
 import { hsalsa20 } from './hsalsa20.ts'
@@ -23,7 +23,7 @@ export function encryptPayload(text: string, publicKey: Uint8Array): EncryptedEn
 
 /** encryptPayload() with a given ephemeral key and IV, for the test vectors. Neither may be used twice. */
 export function seal(text: string, publicKey: Uint8Array, ephemeral: KeyPair, iv: Uint8Array): EncryptedEnvelope {
-  const raw = agreeRaw(ephemeral.privateKey, publicKey)
+  const raw = agreeRaw(ephemeral.privateKey, publicKey, importPeerKey)
   if (!raw)
     throw new FederationError(
       'KEY_INVALID',

@@ -2,7 +2,7 @@
 
 import { verify as verifyBytes } from 'node:crypto'
 import type { Keyring } from '../../keyring.ts'
-import { importPublicKey } from '../../raw-keys.ts'
+import { importPeerKey } from '../../raw-keys.ts'
 import { decodeBase64, encodeBase64 } from './base64.ts'
 import { readPublicKey } from './public-key.ts'
 
@@ -20,7 +20,7 @@ export function verify(text: string, signature: unknown, publicKey: unknown): bo
   if (!signed || !key) return false
   // node:crypto checks that S is below the order of the group. A test proves it (S10).
   try {
-    return verifyBytes(null, Buffer.from(text), importPublicKey('sig', key), signed)
+    return verifyBytes(null, Buffer.from(text), importPeerKey('sig', key), signed)
   } catch {
     // The bytes are not a point of the curve.
     return false

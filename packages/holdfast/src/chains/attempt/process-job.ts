@@ -26,7 +26,13 @@ export function processJob(attempt: Attempt, processor: Processor, processing: P
   // Not async: a first attempt needs no promise for it.
   if (job.attempt === 1) return processAfter(null, attempt, processor, processing)
   const read = readLastAttempt(job, processing.dependencies)
-  return read.then((lastAttemptAt) => processAfter(lastAttemptAt, attempt, processor, processing))
+  return read.then((lastAttemptAt) => {
+    // It may have been stopped, cancelled or lost while the storage was asked: then no handler begins.
+    const { aborted, reason } = attempt.signal
+    return aborted
+      ? failureOf(attempt, reason, processor, processing.dependencies)
+      : processAfter(lastAttemptAt, attempt, processor, processing)
+  })
 }
 
 function processAfter(

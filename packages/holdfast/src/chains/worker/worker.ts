@@ -175,7 +175,7 @@ class ChainWorker implements InProcessWorker {
   }
 
   async #close({ graceMs, deadlineMs }: StopTimes, storageMs: number): Promise<void> {
-    const { clock, publishEvent, publishChainEvent } = this.#dependencies
+    const { storage, clock, publishEvent, publishChainEvent } = this.#dependencies
     const worker = this.#worker
     this.#worker = undefined
     const unscheduled = this.#stopScheduler()
@@ -192,6 +192,7 @@ class ChainWorker implements InProcessWorker {
     } catch (error) {
       publishEvent({ name: 'error', error: error as Error })
     }
+    storage.endRepeats()
   }
 
   // ── schedules ──────────────────────────────────────────────────────────────────────────────────────────────────────

@@ -3,6 +3,7 @@
 
 import type { Clock, Timer } from '../../clock.ts'
 import type { JobRef, Unlisten } from '../../storage/storage.ts'
+import { callsUntil } from '../calls-until.ts'
 import type { PublishEvent } from '../events.ts'
 import type { GuardedStorage } from '../guard.ts'
 import type { Instants } from './cron.ts'
@@ -40,6 +41,8 @@ const [retryMs, reloadMs] = [1_000, 60_000]
 
 export class Scheduler {
   readonly #options: SchedulerOptions
+  /** Calls nothing after stop(), which a caller may not await to its end. */
+  readonly #storage: GuardedStorage
   readonly #time: StorageTime
   readonly #store: ScheduleStore
   readonly #entries = new Map<string, Entry>()
@@ -53,18 +56,20 @@ export class Scheduler {
   #stopped = false
 
   constructor(options: SchedulerOptions) {
-    const { storage, clock, owner } = options
+    const { clock, owner } = options
+    const storage = callsUntil(options.storage, () => this.#stopped)
     this.#options = options
+    this.#storage = storage
     this.#time = new StorageTime(storage, clock)
     this.#store = new ScheduleStore(storage, owner, this.#time)
   }
 
   /** Reconciles the declared schedules, and begins to fire. To be called once. */
   async start(): Promise<void> {
-    const { storage, owner, declared, release, isServed } = this.#options
+    const { owner, declared, release, isServed } = this.#options
     for (const schedule of declared ?? []) await instantsOf(schedule)
     if (declared) await this.#store.reconcile(declared, release, isServed)
-    const unlisten = await storage.listen([{ kind: 'wake', type: scheduleTopic(owner) }], () => this.#reload())
+    const unlisten = await this.#storage.listen([{ kind: 'wake', type: scheduleTopic(owner) }], () => this.#reload())
     if (this.#stopped) return unlisten()
     this.#unlisten = unlisten
     await this.#load()
@@ -178,10 +183,10 @@ export class Scheduler {
   }
 
   async #fire(entry: Entry, slots: readonly number[]): Promise<void> {
-    const { storage, clock, publishEvent } = this.#options
+    const { clock, publishEvent } = this.#options
     const { schedule } = entry
     if (slots.length === 0 || !this.#isCurrent(entry)) return
-    const verdicts = await storage.add(slots.map((slot) => slotJob(schedule, slot, clock.newId())))
+    const verdicts = await this.#storage.add(slots.map((slot) => slotJob(schedule, slot, clock.newId())))
     let firedAt: number | undefined
     for (const [index, verdict] of verdicts.entries()) {
       const slotAt = slots[index]!
@@ -200,7 +205,7 @@ export class Scheduler {
     const mark = await this.#store.mark(name)
     if (mark && mark.passedTo >= slot) return void (entry.from = Math.max(entry.from, mark.passedTo))
     // The job of the slot before, while it is live.
-    const [live] = await this.#options.storage.get([{ type: job.type, key: slotKey(name) }])
+    const [live] = await this.#storage.get([{ type: job.type, key: slotKey(name) }])
     if (live && live.id === slotId(name, slot)) return void (entry.from = slot)
     return live ? this.#skip(entry, slot, 1) : this.#fire(entry, [slot])
   }

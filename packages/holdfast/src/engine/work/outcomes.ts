@@ -69,6 +69,7 @@ export class Outcomes {
   #isRetrying = false
   #retryAt = 0
   readonly #retryPause: RetryPause
+  #hasEnded = false
 
   constructor(options: OutcomesOptions) {
     this.#options = options
@@ -105,8 +106,20 @@ export class Outcomes {
     this.#reporting++
     await answered
     this.#reporting--
+    if (this.#hasEnded) return
     this.push(attempt, end)
     this.#options.onDelayed()
+  }
+
+  /**
+   * The worker has stopped: nothing of what waits is sent any more. A job whose outcome was not recorded comes back when its lease ends.
+   * Only the jobs of a claim that is answered later are still released, by one call.
+   */
+  end(): void {
+    this.#hasEnded = true
+    this.#waiting = []
+    this.#unsent = []
+    this.#refused = []
   }
 
   take(): readonly PendingOutcome[] {
@@ -118,6 +131,7 @@ export class Outcomes {
 
   /** Takes outcomes back whose call failed: they were not sent, or it is not known. */
   putBack(batch: readonly PendingOutcome[]): void {
+    if (this.#hasEnded) return
     this.#unsent.push(...batch)
     if (batch.length > 0) this.#resendAt = 0
   }
@@ -147,6 +161,7 @@ export class Outcomes {
       this.#resendPause.reset()
       return
     }
+    if (this.#hasEnded) return
     // To the end, so that these do not hold up the others.
     this.#unsent.push(...batch)
     this.#resendLimit = Math.max(1, batch.length >> 1)
@@ -170,6 +185,7 @@ export class Outcomes {
   }
 
   async #send(batch: readonly PendingOutcome[]): Promise<boolean> {
+    if (this.#hasEnded) return false
     try {
       this.report(batch, await this.#options.storage.settle(batch.map(({ outcome }) => outcome)))
       return true
@@ -180,6 +196,7 @@ export class Outcomes {
   }
 
   async #isStorageAvailable(): Promise<boolean> {
+    if (this.#hasEnded) return false
     return this.#options.storage.nextDueAt([]).then(
       () => true,
       () => false,
@@ -196,7 +213,7 @@ export class Outcomes {
   }
 
   #report({ attempt, end }: PendingOutcome, verdict: SettleVerdict): void {
-    if (verdict.verdict === 'conflict' && end.instead) {
+    if (verdict.verdict === 'conflict' && end.instead && !this.#hasEnded) {
       return this.push(attempt, { ...end.instead(verdict.added), after: end.after })
     }
     const { work, job } = attempt

@@ -33,6 +33,9 @@ export interface RoundsOptions {
   readonly publishEvent: PublishEvent
 }
 
+/** Rounds that start in one pass of the event loop without waiting for the next one, at most: timers and I/O need their turn. */
+const startsPerPass = 32
+
 /** Pause before the next exchange, in ms, when the storage did not confirm what this worker holds. */
 const unconfirmedMs = 1_000
 
@@ -40,7 +43,12 @@ export class Rounds {
   readonly #options: RoundsOptions
   #isStarted = false
   #stopping = false
+  #hasEnded = false
   #isScheduled = false
+  /** Rounds of this pass of the event loop that did not wait for the next one. */
+  #starts = 0
+  /** Whether the next pass of the event loop plans the idle wait. */
+  #isPlanning = false
   #inFlight = 0
   /** A round was asked for while none could start: one follows those in flight. */
   #isFollowed = false
@@ -70,6 +78,12 @@ export class Rounds {
     this.#options.wake.cancel()
   }
 
+  /** The time of the stop is over: from now on a round begins only to release the jobs of a claim that is answered late. */
+  end(): void {
+    this.#hasEnded = true
+    this.#options.outcomes.end()
+  }
+
   /** No round is in flight or to come, and every outcome is recorded. */
   get areDone(): boolean {
     return this.#inFlight === 0 && !this.#isScheduled && this.#options.outcomes.size === 0
@@ -91,18 +105,31 @@ export class Rounds {
     this.schedule()
   }
 
-  /** Schedules a round at the next pass of the event loop, so that outcomes of one pass are sent together. */
+  /**
+   * Schedules a round at the next pass of the event loop, so that outcomes of one pass are sent together. While no attempt runs, none
+   * can follow: then the round starts at the end of this tick.
+   */
   schedule(): void {
     if (this.#isScheduled || !this.#canStart) {
       this.#isFollowed = true
       return
     }
     this.#isScheduled = true
-    this.#options.clock.soon(() => {
-      this.#isScheduled = false
-      if (this.#canStart) void this.#round()
-      else this.#isFollowed = true
-    })
+    const { clock, slots, prefetch } = this.#options
+    const waits = !slots.areIdle || prefetch.size > 0 || this.#starts === startsPerPass
+    if (waits || !clock.endOfTick) return clock.soon(this.#startScheduled)
+    if (this.#starts++ === 0) clock.soon(this.#nextPass)
+    clock.endOfTick(this.#startScheduled)
+  }
+
+  readonly #startScheduled = (): void => {
+    this.#isScheduled = false
+    if (this.#canStart) void this.#round()
+    else this.#isFollowed = true
+  }
+
+  readonly #nextPass = (): void => {
+    this.#starts = 0
   }
 
   /**
@@ -110,9 +137,9 @@ export class Rounds {
    * come while the worker begins to listen, and if that fails, the worker is dropped and never stopped.
    */
   get #canStart(): boolean {
-    if (!this.#isStarted) return false
-    if (this.#inFlight === 0) return true
     const { slots, prefetch, outcomes } = this.#options
+    if (!this.#isStarted || (this.#hasEnded && outcomes.waiting === 0)) return false
+    if (this.#inFlight === 0) return true
     const areClaims = this.#inFlight < slots.maxClaims && (slots.hasClaimsInFlight || prefetch.hasClaimInFlight)
     return areClaims && !this.#stopping && outcomes.size === outcomes.waiting
   }
@@ -149,11 +176,18 @@ export class Rounds {
     const { resendMs } = outcomes
     if (canClaim && !this.#stopping && slots.free > 0) {
       this.#idle = { maxMs: resendMs, isPlanned: false }
-      clock.soon(() => void this.#planIdleWait())
+      if (this.#isPlanning) return
+      this.#isPlanning = true
+      clock.soon(this.#planNextPass)
     } else {
       this.#failures = 0
       wake.wakeAfter(canClaim ? resendMs : Math.min(resendMs, unconfirmedMs))
     }
+  }
+
+  readonly #planNextPass = (): void => {
+    this.#isPlanning = false
+    void this.#planIdleWait()
   }
 
   /**

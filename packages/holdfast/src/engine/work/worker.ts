@@ -218,6 +218,8 @@ export class Worker {
     this.#abandoned.stop()
     const stopped = Promise.all([this.#wake.stop(), this.#presence.stop(), this.#history?.flush()])
     await atMost(clock, deadline - clock.monotonic(), stopped).catch(() => {})
+    this.#rounds.end()
+    this.#options.storage.endRepeats()
     this.#publish('worker_offline')
     return Math.max(0, deadline - clock.monotonic())
   }

@@ -108,6 +108,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     // A claim costs much, however few jobs it brings: a worker with 100 slots still gains from claims ahead.
     this.settings = {
       callTimeoutMs,
+      createdIndexed: true,
       claimsInFlight: 2,
       prefetchBelow: Infinity,
       openTransactions: Math.max(1, poolSize - 2),

@@ -82,7 +82,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     const path = isInMemory ? resolved.path : resolve(resolved.path)
     this.#path = isInMemory ? undefined : path
     const instance = clock.newId()
-    this.settings = { callTimeoutMs, openTransactions: 1, exclusiveTransactions: true }
+    this.settings = { callTimeoutMs, createdIndexed: true, openTransactions: 1, exclusiveTransactions: true }
     this.features = {
       transactions: true,
       durable: durability === 'full' && !isInMemory,

@@ -15,6 +15,7 @@ import type { Clock } from '../../clock.ts'
 import type { GuardedStorage } from '../../engine/guard.ts'
 import { type Directive, isDirective } from '../../engine/job/directives.ts'
 import type { Serde } from '../../engine/job/serde.ts'
+import { pause } from '../../engine/retry-until-ready.ts'
 import { type JobSchedule, scheduleOf } from '../../engine/schedule/slot-job.ts'
 import type { Attempt } from '../../engine/work/attempt.ts'
 import { decisionOf, releasedEnd } from '../../engine/work/decision.ts'
@@ -27,6 +28,9 @@ import { withinTime } from '../time-limit.ts'
 import { type CurrentMessage, runWith } from './current-message.ts'
 import type { Delivery, MessageHandler } from './message-queue.ts'
 import { decodeMessage } from './stored-message.ts'
+
+/** Pause before the storage is asked again how the last run of a message ended, in ms. */
+const askAgainMs = 1_000
 
 export interface Delivering {
   readonly handler: MessageHandler
@@ -83,7 +87,13 @@ export function identityOf(replaces: Delivering['replaces'], message: unknown): 
 
 /** Never rejects. */
 async function deliver(attempt: Attempt, delivering: Delivering): Promise<AttemptEnd> {
-  const lost = attempt.counted > 1 && (await wasLost(attempt, delivering))
+  let lost = attempt.counted > 1 && (await wasLost(attempt, delivering))
+  // While the storage does not tell, another run could be one too many.
+  while (lost === undefined && isGivenUp(attempt, delivering)) {
+    await pause(delivering.clock, askAgainMs, attempt.signal)
+    if (attempt.signal.aborted) return endOf(attempt, delivering, undefined, attempt.signal.reason)
+    lost = await wasLost(attempt, delivering)
+  }
   if (lost && isGivenUp(attempt, delivering)) return { ending: { kind: 'failed', stalled: true } }
   let message: unknown
   try {
@@ -93,7 +103,7 @@ async function deliver(attempt: Attempt, delivering: Delivering): Promise<Attemp
   }
   const current = currentOf(attempt, delivering, message)
   try {
-    const returned = await runWith(current, () => callHandler(attempt, delivering, message, lost))
+    const returned = await runWith(current, () => callHandler(attempt, delivering, message, lost === true))
     if (isDirective(returned)) throw returned
     current.over = true
     return replaced(current) ?? { ending: { kind: 'completed' }, payload: message }
@@ -147,14 +157,22 @@ function failedAttempt(attempt: Attempt, { clock }: Delivering, error: unknown) 
   return { attempt: attempt.counted, elapsedMs, error }
 }
 
-/** The storage counts a lost lease as a failure. How many there may be is for the retry policy to decide. */
-async function wasLost({ job }: Attempt, { storage, onError }: Delivering): Promise<boolean> {
+/**
+ * Whether the last run before this that counts lost its lease: one that was released since, by a stop for example, decided nothing. The storage
+ * counts a lost lease as a failure; how many there may be is for the retry policy to decide.
+ * @returns undefined if the storage did not tell
+ */
+async function wasLost({ job }: Attempt, { storage, onError }: Delivering): Promise<boolean | undefined> {
   try {
     const [record] = await storage.get([{ type: job.type, id: job.id }], { parts: ['attempts'] })
-    return record?.attempts?.at(-1)?.outcome === 'stalled'
+    // Of another job under its id there is nothing to learn. Its own lease is over then: a heartbeat will end this attempt.
+    if (record?.token !== job.token) return undefined
+    // Without later ones: this attempt may have been taken back meanwhile, and the message ended by another worker.
+    const before = record.attempts?.filter(({ attempt }) => attempt < job.attempt)
+    return before?.findLast(({ outcome }) => outcome !== 'released')?.outcome === 'stalled'
   } catch (error) {
     onError(error as Error)
-    return false
+    return undefined
   }
 }
 

@@ -114,7 +114,7 @@ export interface Delivery {
   readonly signal: AbortSignal
   /** Longest run of this message, in ms, if its enqueue set one. */
   readonly timeoutMs?: number | undefined
-  /** The previous run lost its lease: its worker died or was cut off. */
+  /** The last run that counts lost its lease: its worker died or was cut off. */
   readonly lost?: boolean | undefined
   /** Reports how far this run has come: any JSON value of at most 4 KiB, of which the last is stored. @throws SerializationError, TOO_LARGE */
   progress?(value: unknown): void

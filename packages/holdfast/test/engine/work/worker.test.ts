@@ -221,6 +221,58 @@ test('stop() returns in time although the storage does not answer, and nothing g
   assert.equal(clock.pending, 0)
 })
 
+test('an outcome that is under way when stop() returns is not sent again, whatever comes of it', async (t) => {
+  const { worker, line, clock, add, started } = workBench(t, { callTimeoutMs: 8_000 })
+  await add(['a'])
+  const failing = worker()
+  await failing.start()
+  assert.equal(started.length, 1)
+  line.on('settle', async (_, { number }) => {
+    if (number === 1) throw new Error('refused')
+    // Not answered: its timeout ends it, after that of the stop.
+    return new Promise(() => {})
+  })
+  const stopped = failing.stop({ graceMs: 0, afterAbortMs: 0 })
+  await clock.advance(5_000)
+  await stopped
+  const calls = line.count()
+  assert.equal(line.count('settle'), 2)
+  await clock.advance(60_000)
+  assert.deepEqual(line.calls.slice(calls), [], 'it asked for something after it had stopped')
+  assert.equal(clock.pending, 0)
+})
+
+test('a call that waits to be repeated when stop() returns is not repeated', async (t) => {
+  const { worker, line, clock } = workBench(t)
+  const idle = worker()
+  line.on('nextDueAt', async () => {
+    throw Object.assign(new Error('reset'), { transient: true })
+  })
+  const starting = idle.start().catch(() => {})
+  await clock.settle()
+  assert.equal(line.count('nextDueAt'), 1)
+  await idle.stop({ graceMs: 0, afterAbortMs: 0 })
+  const calls = line.count()
+  await clock.advance(60_000)
+  await starting
+  assert.deepEqual(line.calls.slice(calls), [])
+  assert.equal(clock.pending, 0)
+})
+
+test('a worker whose start failed makes no call, whatever hints come', async (t) => {
+  const { worker, line, clock, add, started } = workBench(t)
+  // It listens, and never learns of it.
+  line.on('listen', async (apply) => {
+    await apply()
+    throw new Error('reset')
+  })
+  await assert.rejects(worker().start(), { code: 'STORAGE_ERROR' })
+  const calls = line.count()
+  await add(['a'])
+  await clock.advance(60_000)
+  assert.deepEqual([line.calls.slice(calls), started.length], [[], 0])
+})
+
 test('a claim that is answered after stop() gives its jobs back all the same, and leaves no timer', async (t) => {
   const { worker, line, clock, add, memory, started } = workBench(t, { callTimeoutMs: 20_000 })
   const slow = worker({ leaseMs: 60_000 })

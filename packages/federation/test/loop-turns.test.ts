@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Clock } from 'holdfast'
+import { systemClock } from 'holdfast/storage'
+import { LoopTurns } from '../src/loop-turns.ts'
+
+/** A clock whose passes of the event loop the test makes itself. */
+function passes(): { readonly clock: Clock; readonly waiting: number; next(): Promise<void> } {
+  const calls: (() => void)[] = []
+  return {
+    clock: { ...systemClock, soon: (callback) => void calls.push(callback) },
+    get waiting() {
+      return calls.length
+    },
+    next: async () => {
+      for (const call of calls.splice(0)) call()
+      // The work that the turns began.
+      for (let hop = 0; hop < 10; hop++) await undefined
+    },
+  }
+}
+
+test('a burst is spread over passes of the event loop, in the order of the calls', async () => {
+  const loop = passes()
+  const turns = new LoopTurns(loop.clock)
+  const done: number[] = []
+  for (let n = 0; n < 5; n++) void turns.take().then(() => done.push(n))
+  for (let hop = 0; hop < 10; hop++) await undefined
+  assert.equal(done.length, 2)
+  await loop.next()
+  assert.equal(done.length, 4)
+  await loop.next()
+  assert.deepEqual(
+    done,
+    Array.from({ length: 5 }, (_, n) => n),
+  )
+  await loop.next()
+  assert.equal(loop.waiting, 0, 'nothing is left for the event loop to do')
+})
+
+test('a call in a pass that has turns left waits for none', async () => {
+  const loop = passes()
+  const turns = new LoopTurns(loop.clock)
+  for (let n = 0; n < 3; n++) void turns.take()
+  await loop.next()
+  let isTaken = false
+  void turns.take().then(() => (isTaken = true))
+  for (let hop = 0; hop < 10; hop++) await undefined
+  assert.ok(isTaken)
+})
