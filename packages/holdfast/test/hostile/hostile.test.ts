@@ -34,8 +34,12 @@ const nameOf = ({ call, value }: Pair): string => `${call.name}, ${value.name}`
 /** Answers of the memory driver. */
 const expected = new Map<string, Answer>()
 
-async function run(rig: Rig, pairs: readonly Pair[], complaints: string[]): Promise<void> {
+/** @param clears whether each call finds an empty storage: with all values, calls would meet the groups of others */
+async function run(rig: Rig, pairs: readonly Pair[], complaints: string[], clears = false): Promise<void> {
+  let last: HostileCall | undefined
   for (const pair of pairs) {
+    if (clears && pair.call !== last) await rig.storage.clear()
+    last = pair.call
     try {
       const answer = await judge(rig, pair.call, pair.value)
       const first = expected.get(nameOf(pair)) ?? answer
@@ -63,6 +67,7 @@ async function runAll(rig: Rig, pairs: readonly Pair[]): Promise<void> {
       rig,
       some.filter((pair) => !isRefused(pair)),
       complaints,
+      isFull,
     )
     await dumpOf(rig.storage)
     await rig.storage.clear()
