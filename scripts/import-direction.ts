@@ -15,6 +15,7 @@ const base = [
   'errors',
   'error-details',
   'clock',
+  'copy-option',
   'option-checks',
   'resolve-options',
   'option-suggestions',

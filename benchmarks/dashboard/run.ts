@@ -1,7 +1,8 @@
-// npm run bench:dashboard -- [--driver sqlite] [--jobs 1000000] [--types 1000]
+// npm run bench:dashboard -- [--driver sqlite] [--jobs 1000000] [--types 1000] [--at URL] [--only fill|measure]
 //
 // What the first screens of the dashboard cost a server with many jobs: the figure of the page's own cost line, for the overview and for
-// the first page of each kind of filter. Each is asked of a new dashboard, so that no answer is shared.
+// the first page of each kind of filter. Each is asked of a new dashboard, so that no answer is shared. `--at` names a server that
+// runs already (of sqlite: a file), so that it can be filled in one call, and measured in others when nothing else runs.
 
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -21,6 +22,8 @@ const { values } = parseArgs({
     driver: { type: 'string', multiple: true, default: ['sqlite', 'redis', 'postgres'] },
     jobs: { type: 'string', default: '1000000' },
     types: { type: 'string', default: '1000' },
+    at: { type: 'string' },
+    only: { type: 'string' },
   },
 })
 const [jobs, types] = [Number(values.jobs), Number(values.types)]
@@ -33,10 +36,15 @@ const views: Readonly<Record<string, string>> = {
   'jobs, no filter': 'jobs',
   'jobs, state:failed': list('state:failed'),
   'jobs, state:queued': list('state:queued'),
+  'jobs, state:processing': list('state:processing'),
   'jobs, type': list(`type:${typeName(7)}`),
   'jobs, type and state': list(`type:${typeName(7)} state:completed`),
   'jobs, group': list('group:tenant-7'),
   'jobs, search field': list('customer:c-42'),
+  'jobs, field and state': list('customer:c-42 state:failed'),
+  'jobs, error': list('error:ECONN*'),
+  'jobs, error of none': list('error:nowhere'),
+  'jobs, an id': list('job-4711'),
   'jobs, age>1h': list('age>1h'),
   'jobs, age<1h': list('age<1h'),
   'jobs, newest first': `jobs?sort=new&q=state:failed`,
@@ -52,18 +60,20 @@ interface Place {
 }
 
 async function placeOf(driver: string): Promise<Place> {
-  if (driver === 'redis') {
-    const server = await startRedis()
-    return { storage: new RedisStorage({ url: server.url }), close: () => server.stop() }
+  if (values.at !== undefined) return { storage: storageAt(driver, values.at), close: async () => {} }
+  if (driver === 'sqlite') {
+    const directory = newWorkingDirectory()
+    return { storage: storageAt(driver, join(directory, 'jobs.db')), close: async () => removeDirectory(directory) }
   }
-  if (driver === 'postgres') {
-    const server = await startPostgres()
-    const storage = new PostgresStorage({ url: server.url, callTimeoutMs: 60_000 })
-    return { storage, close: () => server.stop() }
-  }
-  const directory = newWorkingDirectory()
-  const storage = new SqliteStorage({ path: join(directory, 'jobs.db'), durability: 'relaxed' })
-  return { storage, close: async () => removeDirectory(directory) }
+  const server = await (driver === 'redis' ? startRedis() : startPostgres())
+  return { storage: storageAt(driver, server.url), close: () => server.stop() }
+}
+
+function storageAt(driver: string, at: string): Storage {
+  const callTimeoutMs = 60_000
+  if (driver === 'redis') return new RedisStorage({ url: at, callTimeoutMs })
+  if (driver === 'postgres') return new PostgresStorage({ url: at, callTimeoutMs })
+  return new SqliteStorage({ path: at, durability: 'relaxed', callTimeoutMs })
 }
 
 /** Infinity: the storage did not answer in time. */
@@ -79,11 +89,7 @@ async function costOf(storage: Storage, path: string): Promise<number> {
   }
 }
 
-for (const driver of values.driver) {
-  const { storage, close } = await placeOf(driver)
-  await storage.connect()
-  console.log(`${driver}: adding ${jobs} jobs of ${types} types`)
-  await fill(storage, jobs, types)
+async function measure(driver: string, storage: Storage): Promise<void> {
   for (const [name, path] of Object.entries(views)) {
     const costs: number[] = []
     for (let round = 0; round < rounds; round++) costs.push(await costOf(storage, path))
@@ -91,6 +97,16 @@ for (const driver of values.driver) {
     const mark = cost === Infinity ? '  no answer in time' : cost <= boundMs ? '' : `  over ${boundMs} ms`
     console.log(`${driver.padEnd(9)} ${name.padEnd(22)} ${cost.toFixed(1).padStart(8)} ms${mark}`)
   }
+}
+
+for (const driver of values.driver) {
+  const { storage, close } = await placeOf(driver)
+  await storage.connect()
+  if (values.only !== 'measure') {
+    console.log(`${driver}: adding ${jobs} jobs of ${types} types`)
+    await fill(storage, jobs, types)
+  }
+  if (values.only !== 'fill') await measure(driver, storage)
   await storage.disconnect()
   await close()
 }

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { formatFilter, longestFilter, hasPattern, parseFilter, type Token } from '../src/shared/filter.ts'
+import { instantText } from '../src/shared/instant-text.ts'
 
 const meaning = (text: string) => {
   const { filter, errors } = parseFilter(text)
@@ -124,4 +125,28 @@ test('a pattern matches any part of a text, whatever its letters, with * for any
   }
   for (const pattern of ['ETIMEDOUT', 'refused*connect', '7:25*7:25'])
     assert.equal(hasPattern(error, pattern), false, pattern)
+})
+
+const at = (text: string): number => Date.parse(text)
+const createdOf = (text: string) => {
+  const { filter, errors } = parseFilter(text)
+  return errors.length > 0 ? errors : [filter.createdFrom, filter.createdTo]
+}
+
+test('created takes instants: in UTC unless they say another offset', () => {
+  assert.deepEqual(createdOf('created>=2026-03-29T03:00 created<2026-03-30'), [
+    at('2026-03-29T03:00Z'),
+    at('2026-03-30'),
+  ])
+  assert.deepEqual(createdOf('created>2026-03-29T03:00:00.5+02:00'), [at('2026-03-29T01:00:00.500Z') + 1, undefined])
+  assert.deepEqual(createdOf('created<=2026-03-29'), [undefined, at('2026-03-29') + 1])
+  for (const wrong of ['created:2026-03-29', 'created>yesterday', 'created<2026-13-40', 'created>1h']) {
+    assert.match(String(createdOf(wrong)), /created>=2026-03-29T03:00Z/, wrong)
+  }
+  // What a click in the histogram writes.
+  for (const time of [0, 1, 60_000, at('2026-03-29T03:00:17Z'), at('2026-12-31T23:59:59.999Z')]) {
+    assert.deepEqual(createdOf(`created>=${instantText(time)}`), [time, undefined])
+  }
+  assert.equal(instantText(at('2026-03-29T03:00:00Z')), '2026-03-29T03:00Z')
+  assert.deepEqual(parseFilter('where.created:x').filter.where, { created: ['x'] })
 })

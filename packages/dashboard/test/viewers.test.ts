@@ -4,25 +4,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MemoryStorage, Queue, type Storage } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
+import { type Calls, counting } from './calls.ts'
 import { open } from './client.ts'
-
-type Calls = Map<string, number>
-
-/** Counts every call to the storage and to its key-value store. */
-function counting<T extends object>(target: T, calls: Calls, prefix = ''): T {
-  return new Proxy(target, {
-    get(of, name) {
-      const value: unknown = Reflect.get(of, name, of)
-      if (name === 'kv') return counting(value as object, calls, 'kv.')
-      if (typeof value !== 'function') return value
-      return (...args: unknown[]): unknown => {
-        const key = `${prefix}${String(name)}`
-        calls.set(key, (calls.get(key) ?? 0) + 1)
-        return Reflect.apply(value, of, args)
-      }
-    },
-  })
-}
 
 /** Two pages that people leave open: the overview, and a list with a job beside it. */
 const pages = [

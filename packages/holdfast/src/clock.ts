@@ -21,6 +21,11 @@ export interface Clock {
   after(ms: number, callback: () => void, options?: { readonly keepsAlive?: boolean }): Timer
   /** Calls back in the next pass of the event loop, after pending I/O. */
   soon(callback: () => void): void
+  /**
+   * Calls back once the current callback and all promise reactions that follow from it have run, before the next pass of the event
+   * loop. Timers and I/O wait meanwhile, so a caller must bound how often it does so in one pass. Undefined: `soon` is used instead.
+   */
+  endOfTick?(callback: () => void): void
   /** Returns a number in [0, 1). */
   random(): number
   /** Returns a UUIDv7. */
@@ -67,6 +72,7 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   after: (ms, callback, options) => new SystemTimer(ms, callback, options?.keepsAlive !== false),
   soon: (callback) => void setImmediate(callback),
+  endOfTick: (callback) => process.nextTick(callback),
   random: () => randomInt(2 ** 47) / 2 ** 47,
   newId: () => uuidV7(Date.now(), nextRandom()),
 }

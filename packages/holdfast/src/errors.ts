@@ -134,6 +134,17 @@ export function isHoldfastError(value: unknown, code?: ErrorCode): value is Hold
   }
 }
 
+/** Whether a value is an error that Holdfast made: one of its classes, or a TypeError with one of its codes. */
+export function isRefusal(value: unknown): boolean {
+  if (isHoldfastError(value)) return true
+  try {
+    const { code } = value as { code?: unknown }
+    return value instanceof TypeError && typeof code === 'string' && Object.hasOwn(errorCodes, code)
+  } catch {
+    return false
+  }
+}
+
 /** A call to the storage failed. */
 export class StorageError extends HoldfastError {
   /** Whether the call may have been applied: its answer was lost. Calling again with the same id is safe. */

@@ -1,5 +1,7 @@
 // Checks of option values that more than one table uses.
 
+import { types } from 'node:util'
+import { isPlain, readable } from './copy-option.ts'
 import { invalidArgument } from './errors.ts'
 import { type Check, resolveOptions, type Table } from './resolve-options.ts'
 
@@ -96,9 +98,16 @@ export function isObject(name: string, value: unknown): void {
   if (value === null || typeof value !== 'object') throw invalidArgument(name, 'an object', value)
 }
 
+/** Fields by name. Not a Map, nor an instance of a class, of which no field would be seen. */
+export function isFields(name: string, value: unknown): void {
+  const fits = value !== null && typeof value === 'object' && !Array.isArray(value) && isPlain(value)
+  if (!fits) throw invalidArgument(name, 'an object of fields', value)
+}
+
 export function hasMethods(what: string, methods: readonly string[]): Check {
   return (name, value) => {
-    const fits = value !== null && typeof value === 'object' && methods.every((method) => isCallable(value, method))
+    const isOne = value !== null && typeof value === 'object'
+    const fits = isOne && readable(name, () => methods.every((method) => isCallable(value, method)))
     if (!fits) throw invalidArgument(name, what, value)
   }
 }
@@ -107,7 +116,13 @@ export const isCallable = (value: object, method: string): boolean =>
   typeof (value as Record<string, unknown>)[method] === 'function'
 
 export function isList(name: string, value: unknown): void {
-  if (!Array.isArray(value)) throw invalidArgument(name, 'an array', value)
+  if (!readable(name, () => Array.isArray(value))) throw invalidArgument(name, 'an array', value)
+}
+
+/** Checks and copies a list. @throws TypeError INVALID_ARGUMENT */
+export function listOf(name: string, value: unknown): unknown[] {
+  isList(name, value)
+  return readable(name, () => Array.from(value as unknown[]))
 }
 
 export function isSignal(name: string, value: unknown): void {
@@ -119,7 +134,7 @@ const latestInstant = 8_640_000_000_000_000
 
 export function isInstant(name: string, value: unknown): void {
   // oxlint-disable-next-line no-restricted-globals -- a type test: no time is read
-  const at = value instanceof Date ? value.getTime() : value
+  const at = types.isDate(value) ? Number(Date.prototype.getTime.call(value)) : value
   const isOne = Number.isFinite(at) && Math.abs(at as number) <= latestInstant
   if (!isOne) throw invalidArgument(name, 'a valid Date, or epoch ms', at)
 }

@@ -1,7 +1,8 @@
 // Options are resolved once, at the edge: unknown keys and impossible values are refused here, and the code inside receives
 // complete records under one vocabulary. Each face has its tables in its own options.ts; engine/options.ts has the shared rows.
 
-import { invalidArgument } from './errors.ts'
+import { copyOf, isPlain, unreadable } from './copy-option.ts'
+import { invalidArgument, isRefusal } from './errors.ts'
 import { suggestion } from './option-suggestions.ts'
 
 /** Throws unless the value fits. */
@@ -11,6 +12,8 @@ interface Option<T> {
   /** Absent: the option is required, or its absence has a meaning of its own. */
   readonly default?: T
   readonly check: Check
+  /** The value is data of plain objects: it is read once, and what is checked is what is used, whatever its getters return next. */
+  readonly isData?: true
 }
 
 /** Another name of one or several options. Its value is checked, converted, and resolved under the words it stands for. */
@@ -18,6 +21,7 @@ interface Alias {
   /** The word; or a list of words, and then the value is a record of some of them. */
   readonly alias: string | readonly string[]
   readonly check: Check
+  readonly isData?: true
   /** Absent: the value is the same. */
   readonly convert?: (value: never) => unknown
 }
@@ -49,22 +53,39 @@ export function resolveOptions<Given extends object, const T extends Table>(
   given: Given | undefined,
   table: T,
 ): Resolved<Given, T> {
-  if (given !== undefined && (given === null || typeof given !== 'object' || Array.isArray(given))) {
-    throw invalidArgument(`${where} options`, 'an object', given)
+  let at = `${where} options`
+  try {
+    const values = (given === undefined ? {} : given) as Record<string, unknown>
+    const keys = keysOf(at, values)
+    const resolved: Record<string, unknown> = {}
+    for (const key of keys) {
+      if (!Object.hasOwn(table, key)) throw unknownOption(where, key, Object.keys(table))
+      at = key
+      const read = values[key]
+      if (read === undefined) continue
+      const row: Row = table[key]!
+      const value = 'isData' in row ? copyOf(key, read) : read
+      row.check(key, value)
+      if ('alias' in row) resolveAlias(where, key, row, value, values, resolved)
+      else if (!('ignored' in row)) resolved[key] = value
+    }
+    for (const [key, value] of defaultsOf(table)) if (resolved[key] === undefined) resolved[key] = value
+    return resolved as Resolved<Given, T>
+  } catch (error) {
+    if (isRefusal(error)) throw error
+    throw unreadable(at, error)
   }
-  const values = (given ?? {}) as Record<string, unknown>
-  const resolved: Record<string, unknown> = {}
-  for (const key of Object.keys(values)) {
-    if (!Object.hasOwn(table, key)) throw unknownOption(where, key, Object.keys(table))
-    const value = values[key]
-    if (value === undefined) continue
-    const row: Row = table[key]!
-    row.check(key, value)
-    if ('alias' in row) resolveAlias(where, key, row, values, resolved)
-    else if (!('ignored' in row)) resolved[key] = value
+}
+
+/** @throws TypeError INVALID_ARGUMENT unless it is an object with options */
+function keysOf(name: string, values: unknown): string[] {
+  if (values === null || typeof values !== 'object' || Array.isArray(values)) {
+    throw invalidArgument(name, 'an object', values)
   }
-  for (const [key, value] of defaultsOf(table)) if (resolved[key] === undefined) resolved[key] = value
-  return resolved as Resolved<Given, T>
+  const keys = Object.keys(values)
+  // A Map or a Date has no keys: without this, all that it was meant to say would be left out.
+  if (keys.length === 0 && !isPlain(values)) throw invalidArgument(name, 'an object of options', values)
+  return keys
 }
 
 /** Found once per table: options are resolved for every job. */
@@ -85,10 +106,11 @@ function resolveAlias(
   where: string,
   key: string,
   { alias, convert }: Alias,
+  given: unknown,
   values: Record<string, unknown>,
   resolved: Record<string, unknown>,
 ): void {
-  const converted: unknown = convert ? convert(values[key] as never) : values[key]
+  const converted: unknown = convert ? convert(given as never) : given
   const words = typeof alias === 'string' ? { [alias]: converted } : (converted as Record<string, unknown>)
   for (const [word, value] of Object.entries(words)) {
     if (value === undefined) continue

@@ -47,6 +47,37 @@ export const listPlaceCases: readonly Case[] = [
       assert.deepEqual((await listed(context, { order })).toSorted(), names.toSorted())
     },
   })),
+  ...(['asc', 'desc'] as const).map((order): Case => ({
+    name: `by place, ${order}: of more types than a page looks at, every job is listed once`,
+    proves: ['F31'],
+    run: async (context) => {
+      const jobs = Array.from({ length: 230 }, (_, n) => ({
+        type: `t${n}`,
+        id: `j${n}`,
+        token: 'many',
+        retention: { completedMs: 60_000, failedMs: 60_000, cancelledMs: 60_000 },
+        search: { n },
+        ...(n % 50 === 0 && { group: { key: 'g' } }),
+      }))
+      await context.storage.add(jobs)
+      const names = jobs.map(({ type, id }) => `${type}/${id}`)
+      assert.deepEqual((await listed(context, { order })).toSorted(), names.toSorted())
+      const types = jobs.map(({ type }) => type)
+      assert.deepEqual((await listed(context, { order, types })).toSorted(), names.toSorted())
+      assert.deepEqual((await listed(context, { order, group: 'g' })).toSorted(), [
+        't0/j0',
+        't100/j100',
+        't150/j150',
+        't200/j200',
+        't50/j50',
+      ])
+      const where = { n: [3, 170] }
+      const found = ['t170/j170', 't3/j3']
+      assert.deepEqual((await listed(context, { order, where })).toSorted(), found)
+      assert.deepEqual((await listed(context, { order, where, states: ['queued'] })).toSorted(), found)
+      assert.deepEqual(await listed(context, { order, where, states: ['failed'] }), [])
+    },
+  })),
   {
     name: 'by place: filters by type and state find the same jobs as by creation',
     proves: ['F31'],

@@ -3,6 +3,7 @@
 import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Failure, Session } from '../shared/api.ts'
+import { after, setServerTime } from './lib/clock.ts'
 import { Empty, Problem } from './parts/states.tsx'
 import { Shell } from './parts/shell.tsx'
 import { type ApiError, get } from './state/api.ts'
@@ -35,15 +36,35 @@ const views = {
   '/peers': { View: PeersView, title: 'Peers' },
 } as const
 
+const retryMs = 3_000
+
+async function open(): Promise<void> {
+  const { at, data } = await get<Session>('session')
+  setServerTime(at)
+  session.value = data
+}
+
 function App() {
   const [problem, setProblem] = useState<Failure>()
   useEffect(() => {
-    get<Session>('session').then(
-      ({ data }) => (session.value = data),
-      ({ code, message }: ApiError) => setProblem({ code, error: message }),
-    )
+    const start = (): void => {
+      open().then(
+        () => setProblem(undefined),
+        ({ code, message }: ApiError) => {
+          setProblem({ code, error: message })
+          after(retryMs, start)
+        },
+      )
+    }
+    start()
   }, [])
-  if (problem) return <Problem what="The start of the dashboard" problem={problem} />
+  if (problem) {
+    return (
+      <main class="alone">
+        <Problem what="The start of the dashboard" problem={problem} />
+      </main>
+    )
+  }
   return session.value ? (
     <Shell>
       <CurrentView />

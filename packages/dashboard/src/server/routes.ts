@@ -4,6 +4,7 @@
 import type { View, Write } from './route.ts'
 import { audit } from './views/audit.ts'
 import { findings } from './views/findings.ts'
+import { histogram } from './views/histogram.ts'
 import { history } from './views/history.ts'
 import { job } from './views/job.ts'
 import { jobs } from './views/jobs.ts'
@@ -29,6 +30,7 @@ export const views: readonly View[] = [
   { method: 'GET', path: 'overview', permission: 'view', run: overview },
   { method: 'GET', path: 'types', permission: 'view', run: types },
   { method: 'GET', path: 'jobs', permission: 'view', run: jobs },
+  { method: 'GET', path: 'histogram', permission: 'view', run: histogram },
   { method: 'GET', path: 'job', permission: 'view', run: job },
   { method: 'GET', path: 'tree', permission: 'view', run: tree },
   { method: 'GET', path: 'history', permission: 'view', run: history },
@@ -63,9 +65,9 @@ export const writes: readonly Write[] = [
   { method: 'POST', path: 'schedules/resume', permission: 'schedules', run: pauseSchedule(false) },
   { method: 'POST', path: 'schedules/fire', permission: 'schedules', run: fireSchedule },
   { method: 'POST', path: 'schedules/put', permission: 'schedules', run: putSchedule },
-  { method: 'POST', path: 'peers/pause', permission: 'pause', run: changePeer('pause') },
-  { method: 'POST', path: 'peers/resume', permission: 'pause', run: changePeer('resume') },
-  { method: 'POST', path: 'peers/contact', permission: 'pause', run: changePeer('contact') },
-  { method: 'POST', path: 'peers/block', permission: 'pause', run: changePeer('block') },
-  { method: 'POST', path: 'peers/unblock', permission: 'pause', run: changePeer('unblock') },
+  { method: 'POST', path: 'peers/pause', permission: 'peers', run: changePeer('pause') },
+  { method: 'POST', path: 'peers/resume', permission: 'peers', run: changePeer('resume') },
+  { method: 'POST', path: 'peers/contact', permission: 'peers', run: changePeer('contact') },
+  { method: 'POST', path: 'peers/block', permission: 'peers', run: changePeer('block') },
+  { method: 'POST', path: 'peers/unblock', permission: 'peers', run: changePeer('unblock') },
 ]

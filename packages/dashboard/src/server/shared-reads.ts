@@ -1,6 +1,6 @@
 // One read of the storage serves all viewers: an answer is kept for a short time, and a read under way is shared. Invariant: for one
 // key, at most one read is begun per `maxAgeMs`, unless a write came between. A slow storage is asked less often: a read that took a
-// second is kept for 20.
+// second is kept for 20. No viewer waits for the next read of a slow one: the answer before is given, with its age, until it is there.
 
 import type { Clock } from 'holdfast'
 
@@ -16,12 +16,16 @@ interface Entry {
   readonly startedAt: number
   /** Infinity while it runs, so that others wait for it. */
   costMs: number
+  /** Its answer, for those who come while the next read runs. */
+  answer?: TimedRead<unknown>
 }
 
 /** Answers that are kept; the oldest go first. */
 const mostEntries = 500
 /** Of the time, at most one part in so many is spent on reads of one key. */
 const keptPerCost = 20
+/** A read that takes longer, in ms, is slow. Its answer is given instead of a wait up to this age. */
+const [slowMs, mostStaleMs] = [50, 60_000]
 
 export class SharedReads {
   readonly #clock: Clock
@@ -34,19 +38,23 @@ export class SharedReads {
   read<T>(key: string, maxAgeMs: number, run: () => Promise<T>): Promise<TimedRead<T>> {
     const now = this.#clock.monotonic()
     const known = this.#entries.get(key)
-    if (known && now - known.startedAt < Math.max(maxAgeMs, keptPerCost * known.costMs))
+    if (known && now - known.startedAt < Math.max(maxAgeMs, keptPerCost * known.costMs)) {
+      // The answer of a read before, while this one runs.
+      if (known.costMs === Infinity && known.answer) return Promise.resolve(known.answer as TimedRead<T>)
       return known.read as Promise<TimedRead<T>>
+    }
     const read = this.#time(run)
-    const entry: Entry = { read, startedAt: now, costMs: Infinity }
+    const isStale = known?.answer !== undefined && known.costMs > slowMs && now - known.startedAt < mostStaleMs
+    const entry: Entry = { read, startedAt: now, costMs: Infinity, ...(isStale && { answer: known.answer }) }
     this.#entries.delete(key)
     this.#entries.set(key, entry)
     // A failure is not kept: the next viewer asks again.
     read.then(
-      ({ costMs }) => (entry.costMs = costMs),
+      (answer) => Object.assign(entry, { answer, costMs: answer.costMs }),
       () => this.#entries.get(key) === entry && this.#entries.delete(key),
     )
     if (this.#entries.size > mostEntries) this.#entries.delete(this.#entries.keys().next().value!)
-    return read
+    return isStale ? Promise.resolve(known.answer as TimedRead<T>) : read
   }
 
   /** After a write: what was read before it is old. */

@@ -87,7 +87,7 @@ export class Streams {
       const before = sent.get(of)
       if (!this.#open.has(end) || (before?.json === json && before.at === at)) return
       sent.set(of, { json, at })
-      const head = `{"of":${JSON.stringify(of)},"at":${at},"costMs":${costMs}`
+      const head = `{"of":${JSON.stringify(of)},"now":${clock.now()},"at":${at},"costMs":${costMs}`
       // The same data, read again: only its time is news.
       send(before?.json === json ? 'same' : event, before?.json === json ? `${head}}` : `${head},"data":${json}}`)
     }

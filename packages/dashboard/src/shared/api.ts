@@ -10,6 +10,7 @@ import type {
   JobLogLine,
   LimitsInfo,
   NamedJob,
+  ScheduleRuns,
   TypeSummary,
   WorkerInfo,
 } from 'holdfast'
@@ -108,6 +109,8 @@ export const historyRanges = ['15m', '1h', '24h', '30d'] as const satisfies read
 export interface FindingsPage {
   /** The most severe first. */
   readonly findings: readonly Finding[]
+  /** Findings that are left out, because there are more than a page shows. */
+  readonly cut: number
 }
 
 export interface JobRow extends JobItem {
@@ -126,6 +129,18 @@ export interface JobsPage {
   readonly truncated?: true
   /** Names of all types, for completion. */
   readonly types: readonly { readonly face: string; readonly name: string }[]
+}
+
+/** When jobs of a list were added, by state. */
+export interface JobsHistogram {
+  /** Time from one point to the next, in ms. */
+  readonly stepMs: number
+  /** The oldest first, without gaps. Empty: there is nothing to show. */
+  readonly points: readonly { readonly at: number; readonly states: Readonly<Partial<Record<JobState, number>>> }[]
+  /** Jobs that were read: the first ones of the list. */
+  readonly counted: number
+  /** More jobs match, or may match. */
+  readonly hasMore: boolean
 }
 
 /** A value as text. Invariant: at most 256 KiB, so that a page never holds a whole large payload. */
@@ -176,6 +191,8 @@ export interface JobPageData extends NamedJob {
 
 export interface ScheduleRow extends Omit<AdminScheduleInfo, 'payload'> {
   readonly next: readonly PreviewedSlot[]
+  /** Of the last and the next 24 hours, or fewer of a dense rule. */
+  readonly runs: ScheduleRuns
 }
 
 /** The next runs of a rule. */

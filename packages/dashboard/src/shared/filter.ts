@@ -1,7 +1,9 @@
-// The filter language of the job list: `state:failed,cancelled type:mail group:tenant-7 age>1h customerId:c-42 total>=100 some-id`.
+// The filter language of the job list: `state:failed,cancelled type:mail group:tenant-7 age>1h customerId:c-42 total>=100 some-id`, and
+// `created>=2026-03-29T03:00Z created<2026-03-30`.
 // Conditions are separated by spaces, and all must hold. A value with spaces or quotes is written in double quotes.
 // The app and the server parse the same text with this file. Invariant: the parser takes any text, in linear time.
 
+import { instantOf } from './instant-text.ts'
 import { isJobState, type JobState, jobStates } from './states.ts'
 
 type Operator = ':' | '>' | '>=' | '<' | '<='
@@ -38,6 +40,10 @@ export interface Filter {
   readonly olderThanMs?: number
   /** Added at most so many ms ago. */
   readonly newerThanMs?: number
+  /** Added at this instant or later: epoch ms. */
+  readonly createdFrom?: number
+  /** Added before this instant: epoch ms. */
+  readonly createdTo?: number
 }
 
 export interface ParsedFilter {
@@ -51,7 +57,7 @@ export const longestFilter = 4_096
 const mostTokens = 50
 
 /** Keys with a meaning of their own. Any other key is a search field; `where.state` is a search field of that name. */
-export const filterKeys = ['state', 'type', 'face', 'group', 'error', 'id', 'age'] as const
+export const filterKeys = ['state', 'type', 'face', 'group', 'error', 'id', 'age', 'created'] as const
 
 const tokenPattern = /(?:([\p{L}_][\p{L}\p{N}_.-]*)(>=|<=|[:<>]))?("(?:[^"\\]|\\.)*"?|[^\s"]\S*)?/suy
 const durationPattern = /^(\d{1,9}(?:\.\d{1,3})?)(ms|s|m|h|d|w)$/
@@ -111,7 +117,15 @@ function meaningOf(tokens: readonly Token[]): ParsedFilter {
   const errors: string[] = []
   const [states, types, ids] = [new Set<JobState>(), new Set<string>(), new Set<string>()]
   const where = new Map<string, SearchValue | SearchValue[] | Range>()
-  const single: { face?: string; group?: string; error?: string; olderThanMs?: number; newerThanMs?: number } = {}
+  const single: {
+    face?: string
+    group?: string
+    error?: string
+    olderThanMs?: number
+    newerThanMs?: number
+    createdFrom?: number
+    createdTo?: number
+  } = {}
   for (const token of tokens) {
     const { key, operator, value } = token
     if (value === '') {
@@ -121,6 +135,14 @@ function meaningOf(tokens: readonly Token[]): ParsedFilter {
       if (operator === ':' || ms === undefined) {
         errors.push(`'${formatToken(token)}': write the age as age>1h or age<30m, with s, m, h, d or w.`)
       } else single[operator.startsWith('>') ? 'olderThanMs' : 'newerThanMs'] = ms
+    } else if (key === 'created') {
+      const at = instantOf(value)
+      if (operator === ':' || at === undefined) {
+        errors.push(
+          `'${formatToken(token)}': write the time as created>=2026-03-29T03:00Z or created<2026-03-30, in UTC unless it says another offset.`,
+        )
+      } else if (operator.startsWith('>')) single.createdFrom = operator === '>' ? at + 1 : at
+      else single.createdTo = operator === '<' ? at : at + 1
     } else if (operator !== ':' && (key === '' || (filterKeys as readonly string[]).includes(key))) {
       errors.push(`'${formatToken(token)}': ${key} takes a colon.`)
     } else if (key === 'state') {

@@ -10,6 +10,7 @@ export const permissions = [
   'pause',
   'limits',
   'schedules',
+  'peers',
 ] as const
 
 /**
@@ -17,6 +18,6 @@ export const permissions = [
  * - `viewPayload`: payloads, results, progress and log lines.
  * - `revive`: retry, and run now. `cancel`, `remove`: these actions, on one job or many.
  * - `edit`: new jobs, and replays with the same or another payload.
- * - `pause`, `limits`, `schedules`: to change them.
+ * - `pause`, `limits`, `schedules`: to change them. `peers`: to pause, contact or block other servers of a federation.
  */
 export type Permission = (typeof permissions)[number]

@@ -12,6 +12,7 @@ import { isFull } from '../../../holdfast/test/full-size.ts'
 import { actions } from './actions.ts'
 import { openBrowser, type Served, serve } from './browser.ts'
 import { hostileStrings } from './hostile-strings.ts'
+import { misuses } from './misuse.ts'
 import { openSample, type Sample } from './sample.ts'
 import { openStorage } from '../storages.ts'
 
@@ -353,6 +354,10 @@ test(
     await big.stop()
   },
 )
+
+for (const [name, misuse] of Object.entries(misuses)) {
+  test(`[F43] ${name}`, { skip }, () => misuse({ browser, watch }))
+}
 
 test('no page had an error, a dialogue, or a refusal by its policy', { skip }, () => {
   assert.deepEqual(incidents, [])

@@ -11,7 +11,7 @@ import type { RedriveOptions } from '../engine/operate/bulk.ts'
 import type { OperatorCancelOptions } from '../engine/operate/cancel.ts'
 import type { JobDetails } from '../engine/operate/job-details.ts'
 import type { JobFilter, JobQuery } from '../engine/operate/job-filter.ts'
-import type { NamedJob } from '../engine/operate/job-item.ts'
+import type { JobItem, NamedJob } from '../engine/operate/job-item.ts'
 import type { JobTree } from '../engine/operate/job-tree.ts'
 import type { JobPage } from '../engine/operate/list-jobs.ts'
 import type { RescheduleOptions, RescheduleResult, RunNowOptions } from '../engine/operate/reschedule.ts'
@@ -28,6 +28,7 @@ import type { AddJobOptions, AddJobResult } from './add-job.ts'
 import type { AdminAudit } from './audit.ts'
 import type { NamedType } from './options.ts'
 import type { ReplayOptions, ReplayResult } from './replay.ts'
+import type { ScheduleRuns } from './schedule-runs.ts'
 import type { SweepResult } from './sweep.ts'
 
 /** Options of createAdmin(). */
@@ -63,6 +64,8 @@ export interface AdminJobs {
   list(query?: AdminJobQuery): Promise<JobPage>
   /** Returns everything that is stored of a job, decoded as far as possible; null if it is unknown. @throws as list() */
   get(job: NamedJob): Promise<JobDetails | null>
+  /** Returns those of the jobs that exist, as a list shows them, with their latest errors. @throws as list() */
+  find(jobs: readonly NamedJob[]): Promise<JobItem[]>
   /** Makes a failed or cancelled job due now, with its attempts counted anew. @throws as list() */
   retry(job: NamedJob): Promise<RetryResult>
   retry(jobs: readonly NamedJob[]): Promise<RetryResult[]>
@@ -116,6 +119,8 @@ export interface AdminScheduleInfo extends ScheduleInfo, NamedSchedule {
   readonly typeName: string
   /** What its jobs are given, decoded as far as possible. */
   readonly payload: unknown
+  /** Only slots after it are fired: when it was put, changed or resumed. Epoch ms. */
+  readonly since: number
 }
 
 /** The schedules of every face on the storage. */
@@ -136,6 +141,14 @@ export interface AdminSchedules {
   pause(schedule: NamedSchedule, options?: { readonly by?: string | undefined }): Promise<boolean>
   /** Slots that passed meanwhile are not made up for. @throws as list() */
   resume(schedule: NamedSchedule): Promise<boolean>
+  /**
+   * Returns the slots of schedules, as list() returned them: those before now with what became of their jobs, and those to come.
+   * @param options.spanMs time before and after now; default: a day @param options.most slots on each side, default 48 @throws as list()
+   */
+  runs(
+    schedules: readonly AdminScheduleInfo[],
+    options?: { readonly spanMs?: number | undefined; readonly most?: number | undefined },
+  ): Promise<ScheduleRuns[]>
   /** Adds a job of the schedule now, beside its slots. @returns the id of the job @throws SCHEDULE_NOT_FOUND, as list() */
   fire(schedule: NamedSchedule): Promise<string>
   /** Returns the next instants, in the time zone of the schedule. @param count 1 … 1_000, default 5 @throws SCHEDULE_NOT_FOUND, as list() */
@@ -151,6 +164,13 @@ export interface AdminSchedules {
 export interface AdminLimits {
   /** Returns the limits of a type with their use. @throws INVALID_ARGUMENT, StorageError, CLOSED */
   get(target: NamedType, options?: ReadLimitsOptions): Promise<LimitsInfo>
+  /**
+   * Returns the limits of many types, in their order, by few reads. A type that is given as types() returned it is not counted again
+   * unless it has limits. `groups`: keys of groups to show, too. @throws as get()
+   */
+  list(
+    targets: readonly (NamedType & ReadLimitsOptions & Partial<Pick<TypeSummary, 'states' | 'slowedUntil'>>)[],
+  ): Promise<LimitsInfo[]>
   /**
    * Sets limits over those of the code, field by field, for all processes: promptly, and within 5 s if a hint is lost. A null removes what
    * was set before. With `group`, for that group alone.
@@ -181,6 +201,8 @@ export interface Admin extends AsyncDisposable {
   readonly bulk: AdminBulk
   readonly schedules: AdminSchedules
   readonly limits: AdminLimits
+  /** What it reads and writes: the driver, and whether lists by creation follow an index, so that their pages cost little. */
+  readonly storage: { readonly driver: string; readonly createdIndexed: boolean }
   /** Who changed what, by all handles on the storage, for 30 days. */
   readonly audit: AdminAudit
   /** Returns a handle for another operator, on the same connection. It works until this one is closed. @throws TypeError INVALID_ARGUMENT */

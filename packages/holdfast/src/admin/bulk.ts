@@ -1,5 +1,6 @@
 // admin.bulk: actions on many jobs.
 
+import { readable } from '../copy-option.ts'
 import { type BulkTarget, cancelAll, redriveAll, removeAll, retryAll } from '../engine/operate/bulk.ts'
 import type { NamedJob } from '../engine/operate/job-item.ts'
 import type { Operations } from '../engine/operate/operations.ts'
@@ -17,7 +18,7 @@ import { typesOf } from './types-of.ts'
 
 export function adminBulk(operations: Operations): AdminBulk {
   const targetOf = (where: string, given: AdminJobFilter | readonly NamedJob[], table: Table): BulkTarget => {
-    if (Array.isArray(given)) return { refs: refsOf(given as readonly NamedJob[]) }
+    if (readable('jobs', () => Array.isArray(given))) return { refs: refsOf(given as readonly NamedJob[]) }
     const filter: AdminJobFilter = resolveOptions(where, given as AdminJobFilter, table)
     return { filter, types: () => typesOf(operations, filter) }
   }

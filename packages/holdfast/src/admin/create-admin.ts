@@ -43,6 +43,7 @@ class AdminHandle implements Admin {
   readonly bulk: AdminBulk
   readonly schedules: AdminSchedules
   readonly limits: AdminLimits
+  readonly storage: Admin['storage']
   readonly audit: AdminAudit
   readonly redrive: Admin['redrive']
   readonly #options: AdminOptions
@@ -72,7 +73,8 @@ class AdminHandle implements Admin {
     })
     this.#storage = parent ? parent.#storage : guardStorage(storage, clock, publishEvent)
     this.#connection = parent ? parent.#connection : new Connection(this.#storage, 'admin')
-    const { kv } = this.#storage
+    const { kv, driver, settings } = this.#storage
+    this.storage = { driver, createdIndexed: settings.createdIndexed === true }
     this.#auditWrites = parent ? parent.#auditWrites : new Set()
     const whenOpen = <T>(call: () => Promise<T>): Promise<T> => this.#whenConnected(call)
     this.audit = new AuditLog({ kv, clock, by, writes: this.#auditWrites, whenConnected: whenOpen })

@@ -1,12 +1,13 @@
 // admin.jobs: jobs one by one.
 
+import { readable } from '../copy-option.ts'
 import { operatorCancelOptions } from '../engine/operate/cancel.ts'
 import { detailParts, jobDetails } from '../engine/operate/job-details.ts'
 import type { NamedJob } from '../engine/operate/job-item.ts'
 import type { Operations } from '../engine/operate/operations.ts'
 import { newTimeOf, runNowOptions } from '../engine/operate/reschedule.ts'
 import { removeResult, type RetryResult, retryResult } from '../engine/operate/results.ts'
-import { checkText } from '../option-checks.ts'
+import { checkText, listOf } from '../option-checks.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import type { JobRef } from '../storage/storage.ts'
 import { addJob } from './add-job.ts'
@@ -20,7 +21,7 @@ export function adminJobs(operations: Operations): AdminJobs {
   async function retry(job: NamedJob): Promise<RetryResult>
   async function retry(jobs: readonly NamedJob[]): Promise<RetryResult[]>
   async function retry(given: NamedJob | readonly NamedJob[]): Promise<RetryResult | RetryResult[]> {
-    const isList = Array.isArray(given)
+    const isList = readable('jobs', () => Array.isArray(given))
     const refs = isList ? refsOf(given as readonly NamedJob[]) : [refOf(given as NamedJob)]
     const results = (await operations.retry(refs)).map(retryResult)
     return isList ? results : results[0]!
@@ -34,6 +35,7 @@ export function adminJobs(operations: Operations): AdminJobs {
       const record = await operations.get(refOf(job), detailParts)
       return record ? jobDetails(record) : null
     },
+    find: async (jobs) => operations.find(refsOf(jobs)),
     retry,
     async cancel(job, options) {
       const how = resolveOptions('jobs.cancel', options, operatorCancelOptions)
@@ -60,9 +62,11 @@ export function adminJobs(operations: Operations): AdminJobs {
 /** @throws TypeError INVALID_ARGUMENT */
 export function refOf(job: NamedJob, where = 'job'): JobRef {
   const type = typeOf(where, job)
-  checkText(`${where}.id`, job.id, 512)
-  return { type, id: job.id }
+  const id = readable(where, () => job.id)
+  checkText(`${where}.id`, id, 512)
+  return { type, id }
 }
 
 /** @throws TypeError INVALID_ARGUMENT */
-export const refsOf = (jobs: readonly NamedJob[]): JobRef[] => jobs.map((job, index) => refOf(job, `jobs[${index}]`))
+export const refsOf = (jobs: readonly NamedJob[]): JobRef[] =>
+  (listOf('jobs', jobs) as NamedJob[]).map((job, index) => refOf(job, `jobs[${index}]`))

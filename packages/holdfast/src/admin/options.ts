@@ -4,8 +4,9 @@ import { bulkOptions, redriveOptions as engineRedriveOptions } from '../engine/o
 import { operatorCancelOptions } from '../engine/operate/cancel.ts'
 import { filterOptions, queryOptions } from '../engine/operate/job-filter.ts'
 import { sharedOptions } from '../engine/options.ts'
+import { readable } from '../copy-option.ts'
 import { invalidArgument } from '../errors.ts'
-import { anything, checkText, isList, text } from '../option-checks.ts'
+import { anything, checkText, integer, isList, text } from '../option-checks.ts'
 import { resolveOptions, type Table } from '../resolve-options.ts'
 import { isFace, storedType } from '../storage/stored-type.ts'
 
@@ -52,6 +53,11 @@ const ofOwner = { face: { check: isFaceOrNone }, owner: { check: isText } } as c
 export const scheduleFilterOptions = ofOwner
 export const namedScheduleOptions = { ...ofOwner, name: { check: text(256) } } as const satisfies Table
 
+export const runsOptions = {
+  spanMs: { default: 86_400_000, check: integer(1, 31 * 86_400_000) },
+  most: { default: 48, check: integer(1, 1_000) },
+} as const satisfies Table
+
 export const fleetEventOptions = {
   types: { check: isListOfTypes },
   signal: sharedOptions.signal,
@@ -83,7 +89,7 @@ export interface NamedType {
 /** The stored type. @throws TypeError INVALID_ARGUMENT */
 export function typeOf(where: string, given: NamedType): string {
   if (given === null || typeof given !== 'object') throw invalidArgument(where, 'an object with face and name', given)
-  const { face, name } = given
+  const { face, name } = readable(where, () => ({ face: given.face, name: given.name }))
   isFaceOrNone(`${where}.face`, face)
   checkText(`${where}.name`, name, 512)
   return face === '' ? name : storedType(face, name)

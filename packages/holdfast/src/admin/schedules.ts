@@ -1,5 +1,6 @@
 // admin.schedules: the schedules of every face. An owner of schedules is stored as a type is: the face, a dot, and a name.
 
+import { readable } from '../copy-option.ts'
 import { valueCodec } from '../engine/operate/payload-codec.ts'
 import { previewSlots } from '../engine/schedule/preview.ts'
 import { resolveRule, type ScheduleRule } from '../engine/schedule/schedule.ts'
@@ -12,7 +13,8 @@ import { resolveOptions } from '../resolve-options.ts'
 import type { Bytes } from '../storage/storage.ts'
 import { parseType, storedType } from '../storage/stored-type.ts'
 import type { AdminScheduleInfo, AdminSchedules, NamedSchedule } from './admin.ts'
-import { byOptions, namedScheduleOptions, scheduleFilterOptions } from './options.ts'
+import { byOptions, namedScheduleOptions, runsOptions, scheduleFilterOptions } from './options.ts'
+import { scheduleRuns } from './schedule-runs.ts'
 
 type Options = Omit<SchedulesOptions, 'owner'>
 type Log = (message: string, data: Readonly<Record<string, unknown>>) => void
@@ -55,6 +57,12 @@ export function adminSchedules(options: Options, operator: string | undefined, l
     },
     resume: async (given) => write('resumed', given, (schedules, name) => schedules.resume(name)),
     fire: async (given) => write('fired', given, (schedules, name) => schedules.fire(name)),
+    async runs(schedules, given) {
+      const { spanMs, most } = resolveOptions('schedules.runs', given, runsOptions)
+      for (const schedule of schedules) targetOf(schedule)
+      const { storage, whenConnected } = options
+      return whenConnected(() => scheduleRuns(storage, schedules, { now: options.clock.now(), spanMs, most }))
+    },
     async preview(given, count = 5) {
       const { owner, name } = targetOf(given)
       return of(owner).preview(name, count)
@@ -71,13 +79,16 @@ function targetOf(given: NamedSchedule): { readonly owner: string; readonly name
   if (given === null || typeof given !== 'object') {
     throw invalidArgument('schedule', 'an object with face, owner and name', given)
   }
-  for (const [key, { check }] of Object.entries(namedScheduleOptions)) check(key, given[key as keyof NamedSchedule])
-  return { owner: storedType(given.face, given.owner), name: given.name }
+  const { face, owner, name } = readable('schedule', () => ({ face: given.face, owner: given.owner, name: given.name }))
+  namedScheduleOptions.face.check('face', face)
+  namedScheduleOptions.owner.check('owner', owner)
+  namedScheduleOptions.name.check('name', name)
+  return { owner: storedType(face, owner), name }
 }
 
-function shown(owner: string, info: ScheduleInfo, { job }: StoredSchedule): AdminScheduleInfo {
+function shown(owner: string, info: ScheduleInfo, { job, since }: StoredSchedule): AdminScheduleInfo {
   const { face, name } = parseType(owner)
-  return { ...info, face, owner: name, typeName: parseType(job.type).name, payload: payloadOf(job.payload) }
+  return { ...info, face, owner: name, typeName: parseType(job.type).name, payload: payloadOf(job.payload), since }
 }
 
 /** Undefined if a serde of the face wrote it. */

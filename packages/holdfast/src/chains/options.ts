@@ -15,6 +15,7 @@ import {
   integer,
   integerOrInfinity,
   isBoolean,
+  isFields,
   isFunction,
   isJitter,
   isList,
@@ -143,7 +144,7 @@ export const inProcessWorkerOptions = {
   graceMs: workerStopOptions.graceMs,
   deadlineMs: { check: workerStopOptions.deadlineMs.check },
   jobTypeProcessors: { check: isObject },
-  schedules: { check: isObject },
+  schedules: { check: isFields },
   release: sharedOptions.release,
   clock: sharedOptions.clock,
   stop: { alias: ['graceMs', 'deadlineMs'], check: fieldsOf(workerStopOptions) },
@@ -168,16 +169,16 @@ export const continueOptions = {
   typeName: { check: text(256) },
   input: anything,
   ...jobOptions,
-  schedule: { alias: ['delayMs', 'runAt'], check: isSchedule, convert: scheduleWords },
+  schedule: { alias: ['delayMs', 'runAt'], check: isSchedule, convert: scheduleWords, isData: true },
   startBlockers: { check: isFunction },
-  blockers: { check: isListOfChains },
+  blockers: { check: isListOfChains, isData: true },
   onBlockerFailure: { default: 'fail', check: oneOf('fail', 'wait') },
 } as const satisfies Table
 
 export const startOptions = {
   ...continueOptions,
   id: { check: text(512) },
-  deduplication: { check: isObject },
+  deduplication: { check: isFields, isData: true },
   traceContext: { check: isTraceContext },
   tx: anything,
 } as const satisfies Table
@@ -224,7 +225,7 @@ export const waitForChainOptions = {
 } as const satisfies Table
 
 export const listOptions = {
-  filter: { check: isObject },
+  filter: { check: isFields, isData: true },
   orderDirection: { default: 'desc', check: oneOf('asc', 'desc') },
   cursor: { check: text(65_536) },
   limit: { default: 50, check: integer(1, 1_000) },

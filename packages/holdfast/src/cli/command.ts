@@ -125,7 +125,7 @@ export const storageOptions = {
   by: {
     kind: 'text',
     placeholder: 'name',
-    summary: 'name of the operator in pauses and limits; default: the user name',
+    summary: 'name of the operator, for the audit log, pauses and limits; default: the user name',
   },
 } as const satisfies Options
 

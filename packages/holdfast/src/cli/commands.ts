@@ -1,4 +1,4 @@
-// The commands, in the order of the help. A new one is a file in commands/ and a line here.
+// The commands, in the order of the help. A new one is a file in commands/ and a word in a group here.
 
 import type { AnyCommand } from './command.ts'
 import { bench } from './commands/bench.ts'
@@ -27,33 +27,16 @@ import { top } from './commands/top.ts'
 import { work } from './commands/work.ts'
 import { workers } from './commands/workers.ts'
 
-export const commands: readonly AnyCommand[] = [
-  // look
-  status,
-  top,
-  dashboard,
-  jobs,
-  job,
-  explain,
-  logs,
-  tail,
-  workers,
-  limits,
-  schedules,
-  doctor,
-  // change
-  enqueue,
-  retry,
-  redrive,
-  cancel,
-  remove,
-  pause,
-  resume,
-  // run
-  work,
-  check,
-  migrate,
-  sweep,
-  bench,
-  completion,
+interface CommandGroup {
+  readonly title: string
+  readonly commands: readonly AnyCommand[]
+}
+
+export const commandGroups: readonly CommandGroup[] = [
+  { title: 'Look', commands: [status, top, dashboard, jobs, job, explain, logs, tail, workers, doctor] },
+  { title: 'Change jobs', commands: [enqueue, retry, redrive, cancel, remove] },
+  { title: 'Steer', commands: [pause, resume, limits, schedules] },
+  { title: 'Run', commands: [work, check, migrate, sweep, bench, completion] },
 ]
+
+export const commands: readonly AnyCommand[] = commandGroups.flatMap((group) => group.commands)

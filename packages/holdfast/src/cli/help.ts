@@ -13,12 +13,24 @@ import { kinds } from './values.ts'
 const width = 80
 
 /** The help of the whole. */
-export function overview(commands: readonly AnyCommand[]): string {
+export function overview(
+  groups: readonly { readonly title: string; readonly commands: readonly AnyCommand[] }[],
+): string {
+  const names = groups.flatMap(({ commands }) => commands.map(({ name }) => name))
+  const left = Math.max(...names.map((name) => name.length))
   return [
-    'holdfast <command> [options]: looks at jobs and changes them.',
+    'Usage: holdfast <command> [options]',
     '',
-    ...rows(commands.map(({ name, summary }) => [name, summary])),
+    'Look at the jobs of a storage, change them, and run workers.',
+    ...groups.flatMap(({ title, commands }) =>
+      section(
+        title,
+        commands.map(({ name, summary }) => [name, summary]),
+        left,
+      ),
+    ),
     '',
+    'Options:',
     ...rows([
       ['holdfast <command> --help', 'arguments, options and examples of a command'],
       ['holdfast --version', 'the version'],
@@ -37,7 +49,8 @@ export function helpOf(command: AnyCommand): string {
     ...details.flatMap((sentence) => wrapped(sentence, width)),
     ...(aliases.length > 0 ? [`Another name: ${aliases.join(', ')}.`] : []),
     ...section('Arguments', args.map(argumentRow)),
-    ...section('Options', optionRows({ ...options, ...(asks && askOptions), ...commonOptions })),
+    ...section('Options', optionRows({ ...options, ...(asks && askOptions) })),
+    ...section('Output', optionRows(commonOptions)),
     ...section('Storage', usesStorage ? optionRows(storageOptions) : []),
     '',
     'Examples:',
@@ -65,7 +78,7 @@ const argumentRow = ({ name, summary, values }: ArgumentSpec): [string, string] 
 function optionRows(options: Readonly<Record<string, OptionSpec>>): [string, string][] {
   return Object.entries(options).map(([name, spec]) => {
     const short = spec.short ? `-${spec.short}, ` : ''
-    const words = spec.values ? ` (${spec.values.join(', ')})` : ''
+    const words = spec.values && !isShort(spec.values) ? ` (${spec.values.join(', ')})` : ''
     return [
       `${short}--${name}${placeholderOf(spec)}`,
       `${spec.summary}${words}${spec.repeat ? '; may be repeated' : ''}`,
@@ -73,16 +86,20 @@ function optionRows(options: Readonly<Record<string, OptionSpec>>): [string, str
   })
 }
 
-function placeholderOf({ kind, placeholder }: OptionSpec): string {
-  return kind === 'flag' ? '' : ` <${placeholder ?? kinds[kind].placeholder}>`
+function placeholderOf({ kind, placeholder, values }: OptionSpec): string {
+  if (kind === 'flag') return ''
+  return ` <${placeholder ?? (values && isShort(values) ? values.join('|') : kinds[kind].placeholder)}>`
 }
 
-const section = (title: string, content: readonly [string, string][]): string[] =>
-  content.length === 0 ? [] : ['', `${title}:`, ...rows(content)]
+/** Whether the words fit into the placeholder. */
+const isShort = (values: readonly string[]): boolean => values.join('|').length <= 14
 
-/** Two columns; the second one is wrapped. */
-function rows(content: readonly (readonly [string, string])[]): string[] {
-  const left = Math.min(28, Math.max(...content.map(([name]) => name.length)))
+const section = (title: string, content: readonly [string, string][], left?: number): string[] =>
+  content.length === 0 ? [] : ['', `${title}:`, ...rows(content, left)]
+
+/** Two columns; the second one is wrapped. @param width of the first one */
+function rows(content: readonly (readonly [string, string])[], given?: number): string[] {
+  const left = given ?? Math.min(28, Math.max(...content.map(([name]) => name.length)))
   return content.flatMap(([name, text]) => {
     const lines = wrapped(text, width - left - 4)
     const first = name.length > left ? [`  ${name}`] : []

@@ -4,7 +4,7 @@ import { asError } from '../error-details.ts'
 import { isHoldfastError } from '../errors.ts'
 import { version } from '../version.ts'
 import type { AnyCommand, Context } from './command.ts'
-import { commands } from './commands.ts'
+import { commandGroups, commands } from './commands.ts'
 import { helpOf, overview, usageOf } from './help.ts'
 import type { Host } from './host.ts'
 import { Output, toJson } from './output.ts'
@@ -18,7 +18,7 @@ export async function run(args: readonly string[], host: Host): Promise<number> 
   const [name, ...rest] = args
   const out = new Output(host, {})
   if (name === undefined) {
-    writeLines(host, `holdfast: no command is given.\n\n${overview(commands)}`)
+    writeLines(host, `holdfast: no command is given.\n\n${overview(commandGroups)}`)
     return 2
   }
   if (name === '--help' || name === '-h' || name === 'help') return help(rest, host, out)
@@ -55,7 +55,7 @@ const unknownCommand = (name: string): UsageError =>
 function help([name]: readonly string[], host: Host, out: Output): number {
   const command = name === undefined ? undefined : find(name)
   if (name !== undefined && !command) return refuse(host, 'holdfast', unknownCommand(name), '', [])
-  out.lines(command ? helpOf(command) : overview(commands))
+  out.lines(command ? helpOf(command) : overview(commandGroups))
   return 0
 }
 

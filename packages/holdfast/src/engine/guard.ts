@@ -1,9 +1,9 @@
 // The wrapper around the storage contract. Every call of the engine goes through it, except its own undo calls. It bounds each
 // call in time, retries transient failures, turns failures into a StorageError, and publishes events. Drivers do none of that.
 
-import type { Clock } from '../clock.ts'
+import type { Clock, Timer } from '../clock.ts'
 import { isHoldfastError, StorageError } from '../errors.ts'
-import type { PublishEvent } from './events.ts'
+import { isWatched, type PublishEvent } from './events.ts'
 import { engineDefaults } from './defaults.ts'
 import type { KeyValue } from '../storage/kv.ts'
 import type { Claim, LeaseRef, Outcome, Storage, Unlisten } from '../storage/storage.ts'
@@ -32,6 +32,7 @@ export function guardStorage(storage: Storage, clock: Clock, publishEvent: Publi
   const guarded: Record<string, unknown> = { driver, features, settings }
   const availability = new Availability(driver, clock, publishEvent)
   const turns = new Turns(clock)
+  const timeLimits = new TimeLimits(clock)
   const kv: Record<string, unknown> = {}
   const wrap = (target: object, verb: string, writes: boolean, repeats: boolean): Method => {
     const method = (target as Record<string, Method>)[verb]!.bind(target)
@@ -50,6 +51,7 @@ export function guardStorage(storage: Storage, clock: Clock, publishEvent: Publi
       availability,
       turns,
       takesTurns,
+      timeLimits,
     }
     return (...args) => guardCall(guardedVerb, args)
   }
@@ -131,36 +133,93 @@ interface GuardedVerb {
   readonly turns: Turns
   /** Whether it may wait for a turn of the event loop after its answer. */
   readonly takesTurns: boolean
+  readonly timeLimits: TimeLimits
 }
 
-async function guardCall(guarded: GuardedVerb, args: unknown[]): Promise<unknown> {
+/** One promise for the first try, which is nearly always the only one: a worker with one slot makes a call per job. */
+function guardCall(guarded: GuardedVerb, args: unknown[]): Promise<unknown> {
+  const startedAt = guarded.clock.monotonic()
+  return new Promise((resolve) => {
+    tryOnce(guarded, args, startedAt + guarded.settings.callTimeoutMs, {
+      succeed: (answer) => {
+        publishAnswered(guarded, startedAt)
+        if (guarded.takesTurns && guarded.turns.isDue()) void guarded.turns.next().then(() => resolve(answer))
+        else resolve(answer)
+      },
+      // Resolves with what the repeats end in.
+      fail: (error) => resolve(repeat(guarded, args, startedAt, error)),
+    })
+  })
+}
+
+/** Repeats a call that failed, until it is answered or its time is over. @param error of the first try */
+async function repeat(guarded: GuardedVerb, args: unknown[], startedAt: number, error: unknown): Promise<unknown> {
   const { clock, verb, driver, publishEvent } = guarded
-  const startedAt = clock.monotonic()
-  let leftMs = guarded.settings.callTimeoutMs
-  const deadline = startedAt + leftMs
+  const deadline = startedAt + guarded.settings.callTimeoutMs
   let pauseMs: number = engineDefaults.retryMs
   let maybeApplied = false
   for (;;) {
-    try {
-      const answer = await withinTime(guarded, args, leftMs)
-      publishEvent({ name: 'storage_call', driver, verb, ok: true, ms: clock.monotonic() - startedAt })
-      guarded.availability.answered()
-      if (guarded.takesTurns && guarded.turns.isDue()) await guarded.turns.next()
-      return answer
-    } catch (error) {
-      maybeApplied ||= mayBeApplied(error, guarded)
-      const waitMs = pauseMs * (0.5 + clock.random() / 2)
-      if (isRepeatable(guarded, args) && isTransient(error) && clock.monotonic() + waitMs < deadline) {
-        await new Promise<void>((resolve) => void clock.after(waitMs, resolve))
-        pauseMs = Math.min(2 * pauseMs, 1_000)
-        leftMs = deadline - clock.monotonic()
-        continue
-      }
-      publishEvent({ name: 'storage_call', driver, verb, ok: false, ms: clock.monotonic() - startedAt })
+    maybeApplied ||= mayBeApplied(error, guarded)
+    const waitMs = pauseMs * (0.5 + clock.random() / 2)
+    if (!isRepeatable(guarded, args) || !isTransient(error) || clock.monotonic() + waitMs >= deadline) {
+      if (isWatched())
+        publishEvent({ name: 'storage_call', driver, verb, ok: false, ms: clock.monotonic() - startedAt })
       const failure = asStorageError(error, guarded, maybeApplied)
       guarded.availability.failed(failure, startedAt)
       throw failure
     }
+    await new Promise<void>((resolve) => void clock.after(waitMs, resolve))
+    pauseMs = Math.min(2 * pauseMs, 1_000)
+    try {
+      const answer = await new Promise((succeed, fail) => tryOnce(guarded, args, deadline, { succeed, fail }))
+      publishAnswered(guarded, startedAt)
+      return answer
+    } catch (next) {
+      error = next
+    }
+  }
+}
+
+function publishAnswered({ clock, verb, driver, publishEvent, availability }: GuardedVerb, startedAt: number): void {
+  // Only the channel has subscribers of this event.
+  if (isWatched()) publishEvent({ name: 'storage_call', driver, verb, ok: true, ms: clock.monotonic() - startedAt })
+  availability.answered()
+}
+
+/** A call that is not answered. */
+interface OpenCall {
+  /** Local, monotonic ms. */
+  readonly deadline: number
+  isOver: boolean
+  timer: Timer | undefined
+  onTimeout(): void
+}
+
+/**
+ * Bounds calls in time. A call gets its timer at the end of the tick in which it is sent: an embedded storage has answered by then,
+ * and its calls need none.
+ */
+class TimeLimits {
+  readonly #clock: Clock
+  #sent: OpenCall[] = []
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  add(call: OpenCall): void {
+    if (!this.#clock.endOfTick) return this.#arm(call)
+    if (this.#sent.push(call) === 1) this.#clock.endOfTick(this.#armAll)
+  }
+
+  readonly #armAll = (): void => {
+    const sent = this.#sent
+    this.#sent = []
+    for (const call of sent) if (!call.isOver) this.#arm(call)
+  }
+
+  #arm(call: OpenCall): void {
+    call.timer = this.#clock.after(call.deadline - this.#clock.monotonic(), () => call.onTimeout())
   }
 }
 
@@ -235,31 +294,44 @@ export function isUnavailable(error: unknown): boolean {
   return cause === undefined || (cause as { transient?: unknown } | null)?.transient === true
 }
 
-/** One promise and one timer for a call, not Promise.race: a worker with one slot makes a call per job. */
-function withinTime(guarded: GuardedVerb, args: unknown[], leftMs: number): Promise<unknown> {
-  const { method, undo, clock, driver, verb, writes, settings } = guarded
-  return new Promise((resolve, reject) => {
-    let answer: Promise<unknown> | undefined
-    const timer = clock.after(leftMs, () => {
+interface Answering {
+  succeed(answer: unknown): void
+  fail(error: unknown): void
+}
+
+/** Calls the verb, and calls back once: with its answer, its error, or a timeout. */
+function tryOnce(guarded: GuardedVerb, args: unknown[], deadline: number, { succeed, fail }: Answering): void {
+  const { method, undo, driver, verb, writes, settings } = guarded
+  let answer: Promise<unknown>
+  try {
+    answer = method(...args)
+  } catch (error) {
+    return fail(error)
+  }
+  const call: OpenCall = {
+    deadline,
+    isOver: false,
+    timer: undefined,
+    onTimeout: () => {
+      call.isOver = true
       const message = `${driver} storage: ${verb} was not answered within ${settings.callTimeoutMs} ms. ${effect(writes)}`
-      reject(new StorageError(message, { maybeApplied: writes, reason: 'timeout' }))
-      if (undo) answer!.then(undo).catch(() => {})
-    })
-    const succeed = (value: unknown): void => {
-      timer.cancel()
-      resolve(value)
-    }
-    const fail = (error: unknown): void => {
-      timer.cancel()
-      reject(error as Error)
-    }
-    try {
-      answer = method(...args)
-      void answer.then(succeed, fail)
-    } catch (error) {
-      fail(error)
-    }
-  })
+      fail(new StorageError(message, { maybeApplied: writes, reason: 'timeout' }))
+      if (undo) answer.then(undo).catch(() => {})
+    },
+  }
+  guarded.timeLimits.add(call)
+  void answer.then(
+    (value) => end(call) && succeed(value),
+    (error: unknown) => end(call) && fail(error),
+  )
+}
+
+/** @returns false if its time was over before */
+function end(call: OpenCall): boolean {
+  if (call.isOver) return false
+  call.isOver = true
+  call.timer?.cancel()
+  return true
 }
 
 const isTransient = (error: unknown): boolean =>

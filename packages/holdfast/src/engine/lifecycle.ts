@@ -126,8 +126,9 @@ export class Lifecycle<Options> {
     this.#start = undefined
     start?.stop.abort()
     const begunAt = clock.monotonic()
-    // A storage that does not answer holds up the start, but not the stop.
-    if (start) await atMost(clock, stopWritesMs, start.ready).catch(() => {})
+    // A storage that does not answer holds up the start, but not the stop. What is ready is closed at once, in this tick: a job that
+    // is claimed from now on must not run.
+    if (start && !start.isReady) await atMost(clock, stopWritesMs, start.ready).catch(() => {})
     start?.abandon.abort()
     await close(options, Math.max(0, begunAt + stopWritesMs - clock.monotonic()))
     start?.ended.resolve()

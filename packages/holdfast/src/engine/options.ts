@@ -1,6 +1,8 @@
 // The vocabulary of options. Every face uses these rows under the same word, with the same check, and with the same default unless
 // its own table sets another. Other names of an option are aliases, in the tables of the faces.
 
+import { definedFields } from './job/search-fields.ts'
+import { checkSearchFields } from '../storage/check.ts'
 import { invalidArgument } from '../errors.ts'
 import {
   anything,
@@ -12,6 +14,7 @@ import {
   isAge,
   isBoolean,
   isClock,
+  isFields,
   isFunction,
   isInstant,
   isJitter,
@@ -26,6 +29,7 @@ import {
 } from '../option-checks.ts'
 import { resolveOptions, type Table } from '../resolve-options.ts'
 import { isFace } from '../storage/stored-type.ts'
+import type { SearchValue } from '../storage/storage.ts'
 import { isDeduplication } from './job/deduplication.ts'
 import { isLimits } from './limits/limits-options.ts'
 
@@ -36,7 +40,7 @@ export const sharedOptions = {
   /** Most runs of a job, the first included. */
   maxAttempts: { check: integer(1) },
   /** Pause after a failed run of a job. */
-  backoff: { default: 'exponential', check: isBackoff },
+  backoff: { default: 'exponential', check: isBackoff, isData: true },
   /** How long a worker holds a job without a heartbeat, in ms. The heartbeat renews it at a third of that time. */
   leaseMs: { default: 30_000, check: integer(50) },
   /** Longest run in ms. Absent: no limit. */
@@ -60,20 +64,20 @@ export const sharedOptions = {
   priority: { check: integer(-100, 100) },
   /** Time until the first start, in ms. */
   expiresInMs: { check: integer(1, 100 * yearMs) },
-  group: { check: isGroup },
+  group: { check: isGroup, isData: true },
   /** What a start of the job takes of a rate. */
   weight: { check: integer(1) },
   /** Of a type. */
-  limits: { check: isLimits },
-  deduplication: { check: isDeduplication },
-  search: { check: isObject },
+  limits: { check: isLimits, isData: true },
+  deduplication: { check: isDeduplication, isData: true },
+  search: { check: isSearch, isData: true },
   runAt: { check: isInstant },
   /** Of one job. */
-  retention: { check: isRetention },
+  retention: { check: isRetention, isData: true },
   /** Of a type: with counts. */
-  typeRetention: { check: isTypeRetention },
+  typeRetention: { check: isTypeRetention, isData: true },
   /** Of a type whose ages are set elsewhere. */
-  retentionCounts: { check: isRetentionCounts },
+  retentionCounts: { check: isRetentionCounts, isData: true },
   maxBytes: { default: 16_777_216, check: integer(1) },
   /** How long stop() lets handlers run before it aborts their signals, in ms. */
   graceMs: { default: 30_000, check: integer(0) },
@@ -118,6 +122,12 @@ function isLogger(name: string, value: unknown): void {
     const method = (value as Record<string, unknown>)[level]
     if (method !== undefined) isFunction(`${name}.${level}`, method)
   }
+}
+
+/** A field that is undefined is left out. */
+function isSearch(name: string, value: unknown): void {
+  isFields(name, value)
+  checkSearchFields(definedFields(value as Readonly<Record<string, SearchValue | undefined>>))
 }
 
 function isPresence(name: string, value: unknown): void {

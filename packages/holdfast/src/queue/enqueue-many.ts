@@ -7,7 +7,7 @@ import type { Draft } from '../engine/job/adder.ts'
 import { engineDefaults } from '../engine/defaults.ts'
 import type { AddLimits } from '../engine/limits/add-limits.ts'
 import { BatchInterruptedError, invalidArgument, isHoldfastError } from '../errors.ts'
-import { isList } from '../option-checks.ts'
+import { listOf } from '../option-checks.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import type { AddVerdict, NewJob } from '../storage/storage.ts'
 import { type DraftOptions, draftOf, limited } from './draft.ts'
@@ -32,8 +32,7 @@ export interface EnqueueManyOptions<Tx = unknown> {
 
 /** Makes the jobs of all items. @throws as draftOf(), with the path of the item */
 export function draftsOf<P>(items: readonly EnqueueItem<P>[], queue: DraftOptions<P>): Draft[] {
-  isList('items', items)
-  return Array.from(items, (item, index) => {
+  return (listOf('items', items) as EnqueueItem<P>[]).map((item, index) => {
     try {
       if (item === undefined) throw invalidArgument('id', 'an item with id and payload', item)
       const given = resolveOptions(`items[${index}]`, item, bulkItemOptions)

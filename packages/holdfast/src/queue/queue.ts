@@ -172,7 +172,7 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     )
     this.#waits = new Waits({
       storage: this.#storage,
-      connect: () => this.#connection.use(),
+      connection: this.#connection,
       clock,
       type,
       publishEvent: this.#publishEvent,

@@ -1,5 +1,6 @@
 // The schedules of a Queue: declared in its options, or put at run time.
 
+import { readable } from '../copy-option.ts'
 import type { PublishEvent } from '../engine/events.ts'
 import type { GuardedStorage } from '../engine/guard.ts'
 import { decode } from '../engine/job/serde.ts'
@@ -50,7 +51,7 @@ function scheduleOf<P, R>(name: string, given: QueueSchedule<P>, config: Resolve
 export function declaredSchedules<P, R>(config: ResolvedQueueConfig<P, R>): NewSchedule[] | undefined {
   const { schedules } = config
   if (schedules === undefined) return undefined
-  return Object.entries(schedules).map(([name, given]) => scheduleOf(name, given, config))
+  return readable('schedules', () => Object.entries(schedules)).map(([name, given]) => scheduleOf(name, given, config))
 }
 
 export function queueSchedules<P, R>(

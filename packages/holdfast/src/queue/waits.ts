@@ -2,6 +2,7 @@
 // Invariant: a wait ends with the outcome of the job that its add returned (by token), never of a later job with the same id.
 
 import type { Clock, Timer } from '../clock.ts'
+import type { Connection } from '../engine/connection.ts'
 import { engineDefaults } from '../engine/defaults.ts'
 import type { PublishEvent } from '../engine/events.ts'
 import type { GuardedStorage } from '../engine/guard.ts'
@@ -28,13 +29,18 @@ interface Wait {
   /** Whether a hint for this id came; and the completed job that it described, if any. */
   hinted: boolean
   hint: Completed | undefined
+  readonly timeoutMs: number
+  /** When it times out: local, monotonic ms. */
+  readonly deadline: number
+  timer: Timer | undefined
+  isOver: boolean
   readonly resolve: (end: WaitEnd) => void
   readonly reject: (error: unknown) => void
 }
 
 interface WaitsOptions {
   readonly storage: Pick<GuardedStorage, 'listen' | 'get'>
-  connect(): Promise<void>
+  readonly connection: Pick<Connection, 'isOpen' | 'use'>
   readonly clock: Clock
   readonly type: string
   readonly publishEvent: PublishEvent
@@ -46,7 +52,11 @@ const lastReadMs = 1_000
 export class Waits {
   readonly #options: WaitsOptions
   readonly #waits = new Map<string, Set<Wait>>()
+  /** Waits that began in this pass of the event loop. */
+  #begun: Wait[] = []
   #listening: Promise<Unlisten> | undefined
+  /** Whether `#listening` has resolved. */
+  #isListening = false
   #poll: Timer | undefined
   /** Waits whose records are read together at the end of this tick. */
   #toRead: Set<Wait> | undefined
@@ -63,19 +73,44 @@ export class Waits {
   async wait(id: string, start: () => Promise<WaitStart>, timeoutMs: number, signal?: AbortSignal): Promise<WaitEnd> {
     signal?.throwIfAborted()
     const { promise, resolve, reject } = Promise.withResolvers<WaitEnd>()
-    const wait: Wait = { id, token: undefined, hinted: false, hint: undefined, resolve, reject }
+    const { clock } = this.#options
+    const wait: Wait = {
+      id,
+      token: undefined,
+      hinted: false,
+      hint: undefined,
+      timeoutMs,
+      deadline: clock.monotonic() + timeoutMs,
+      timer: undefined,
+      isOver: false,
+      resolve,
+      reject,
+    }
     this.#register(wait)
-    const timer = timeoutMs > 0 ? this.#options.clock.after(timeoutMs, () => this.#timeOut(wait, timeoutMs)) : undefined
-    const onAbort = (): void => reject(signal!.reason)
-    signal?.addEventListener('abort', onAbort)
+    if (this.#begun.push(wait) === 1) clock.soon(this.#arm)
+    const onAbort = signal && ((): void => reject(signal.reason))
+    if (onAbort) signal.addEventListener('abort', onAbort)
     try {
-      this.#begin(wait, start, timeoutMs).catch(reject)
+      this.#begin(wait, start).catch(reject)
       return await promise
     } finally {
-      timer?.cancel()
-      signal?.removeEventListener('abort', onAbort)
+      wait.isOver = true
+      wait.timer?.cancel()
+      if (onAbort) signal.removeEventListener('abort', onAbort)
       this.#unregister(wait)
     }
+  }
+
+  /** Sets the timers of waits that have not ended in the pass of the event loop that began them, as they may on an embedded storage. */
+  readonly #arm = (): void => {
+    const { clock } = this.#options
+    const begun = this.#begun
+    this.#begun = []
+    for (const wait of begun) {
+      if (wait.isOver || wait.timeoutMs === 0) continue
+      wait.timer = clock.after(wait.deadline - clock.monotonic(), () => this.#timeOut(wait))
+    }
+    if (this.#waits.size > 0) this.#poll ??= clock.after(engineDefaults.waitPollMs, () => this.#pollAll())
   }
 
   /**
@@ -109,6 +144,7 @@ export class Waits {
   async #unlisten(): Promise<void> {
     const listening = this.#listening
     this.#listening = undefined
+    this.#isListening = false
     try {
       const unlisten = await listening
       await unlisten?.()
@@ -117,16 +153,17 @@ export class Waits {
     }
   }
 
-  async #begin(wait: Wait, start: () => Promise<WaitStart>, timeoutMs: number): Promise<void> {
-    await this.#options.connect()
-    await this.#listen()
+  async #begin(wait: Wait, start: () => Promise<WaitStart>): Promise<void> {
+    // Nearly always both were done by an earlier wait: then no tick is spent on them.
+    if (!this.#options.connection.isOpen) await this.#options.connection.use()
+    if (!this.#isListening) await this.#listen()
     // Called also if the wait timed out or was aborted meanwhile: both say that the job goes on.
     const started = await start()
     if (started === 'gone' || !('job' in started)) return wait.resolve(started)
     const { job } = started
     if (job.id !== wait.id) this.#follow(wait, job.id)
     wait.token = job.token
-    if (timeoutMs === 0) {
+    if (wait.timeoutMs === 0) {
       await this.#read([wait])
       wait.reject(new TimeoutError(wait.id, 0))
     } else if (wait.hinted || isTerminal(job.state)) {
@@ -142,6 +179,7 @@ export class Waits {
     ))
     try {
       await listening
+      if (this.#listening === listening) this.#isListening = true
     } catch (error) {
       if (this.#listening === listening) this.#listening = undefined
       throw error
@@ -152,7 +190,6 @@ export class Waits {
     const waits = this.#waits.get(wait.id)
     if (waits) waits.add(wait)
     else this.#waits.set(wait.id, new Set([wait]))
-    this.#poll ??= this.#options.clock.after(engineDefaults.waitPollMs, () => this.#pollAll())
   }
 
   /** Waits for the job with another id. Hints that came for it before are unknown, so its record is read. */
@@ -180,10 +217,14 @@ export class Waits {
 
   /** @param ids undefined: hints may be missing, so every wait is checked */
   #receive(ids: readonly string[] | undefined, completed: readonly Completed[] = []): void {
-    const completedById = new Map(completed.map((one) => [one.id, one]))
+    // Most ends are of jobs that no call waits for.
+    if (this.#waits.size === 0) return
+    const completedById = completed.length < 2 ? undefined : new Map(completed.map((one) => [one.id, one]))
     for (const id of ids ?? this.#waits.keys()) {
-      const hint = completedById.get(id)
-      for (const wait of this.#waits.get(id) ?? []) {
+      const waits = this.#waits.get(id)
+      if (!waits) continue
+      const hint = completedById ? completedById.get(id) : completed[0]?.id === id ? completed[0] : undefined
+      for (const wait of waits) {
         wait.hinted = true
         wait.hint = hint ?? wait.hint
         if (wait.token !== undefined) this.#applyHint(wait, hint)
@@ -238,8 +279,8 @@ export class Waits {
   }
 
   /** Reads the record a last time, then rejects. */
-  #timeOut(wait: Wait, timeoutMs: number): void {
-    const reject = (): void => wait.reject(new TimeoutError(wait.id, timeoutMs))
+  #timeOut(wait: Wait): void {
+    const reject = (): void => wait.reject(new TimeoutError(wait.id, wait.timeoutMs))
     if (wait.token === undefined) return reject()
     const timer = this.#options.clock.after(lastReadMs, reject)
     this.#read([wait])

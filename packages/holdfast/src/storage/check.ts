@@ -1,16 +1,19 @@
 // The checks that every driver runs before it reads or writes: each refuses values outside the contract.
 
 import { invalidArgument, unsupported } from '../errors.ts'
+import type { KvWrite } from './kv.ts'
 import type {
   ClaimRequest,
   CountQuery,
   Deduplication,
+  Extension,
   GroupLimits,
   Limits,
   ListQuery,
   NewJob,
   Outcome,
   Rate,
+  RecoverRequest,
   SearchFields,
   SearchRange,
   SweepRequest,
@@ -21,6 +24,8 @@ import type {
 export function checkNewJobs(driver: string, jobs: readonly NewJob[]): void {
   for (let index = 0; index < jobs.length; index++) {
     const job = jobs[index]!
+    checkNames(job, jobs[index - 1])
+    checkNumbers(job)
     if (job.priority !== undefined) checkPriority(job.priority)
     if (job.weight !== undefined) checkCount('weight', job.weight)
     if (job.maxWaiting?.type !== undefined) checkCount('maxWaiting.type', job.maxWaiting.type)
@@ -31,6 +36,32 @@ export function checkNewJobs(driver: string, jobs: readonly NewJob[]): void {
     if (job.expiresInMs !== undefined) checkMs('expiresInMs', job.expiresInMs)
     if (job.timeoutMs !== undefined) checkMs('timeoutMs', job.timeoutMs)
   }
+}
+
+/** The names of a job. A lone surrogate is not text: storages that keep UTF-8 would make one name of two. */
+function checkNames(job: NewJob, before: NewJob | undefined): void {
+  // Most jobs of a batch have the type and the token of the one before.
+  if (job.type !== before?.type) checkWellFormed('type', job.type)
+  if (job.token !== before?.token) checkWellFormed('token', job.token)
+  checkWellFormed('id', job.id)
+  if (job.group) checkWellFormed('group.key', job.group.key)
+  if (job.deduplication) checkWellFormed('deduplication.key', job.deduplication.key)
+  if (job.trace !== undefined) checkWellFormed('trace', job.trace)
+}
+
+function checkWellFormed(name: string, text: string): void {
+  if (typeof text !== 'string' || !text.isWellFormed()) {
+    throw invalidArgument(name, 'text without lone surrogates', text)
+  }
+}
+
+function checkNumbers({ runAt, delayMs, maxAttempts, retention }: NewJob): void {
+  if (runAt !== undefined && !(runAt <= Infinity)) throw invalidArgument('runAt', 'epoch ms', runAt)
+  if (delayMs !== undefined && !(delayMs <= Infinity)) throw invalidArgument('delayMs', 'a number of ms', delayMs)
+  if (maxAttempts !== undefined && maxAttempts !== Infinity) checkCount('maxAttempts', maxAttempts)
+  if (!(retention.completedMs >= 0)) throw invalidArgument('retention.completedMs', 'ms >= 0', retention.completedMs)
+  if (!(retention.failedMs >= 0)) throw invalidArgument('retention.failedMs', 'ms >= 0', retention.failedMs)
+  if (!(retention.cancelledMs >= 0)) throw invalidArgument('retention.cancelledMs', 'ms >= 0', retention.cancelledMs)
 }
 
 /** Checks the jobs that outcomes add, and their kinds. @throws TypeError INVALID_ARGUMENT, HoldfastError FEATURE_UNSUPPORTED */
@@ -46,9 +77,28 @@ export function checkOutcomes(driver: string, outcomes: readonly Outcome[]): voi
 }
 
 /** @throws TypeError INVALID_ARGUMENT, HoldfastError FEATURE_UNSUPPORTED */
-export function checkClaim(driver: string, { outcomes, types }: ClaimRequest): void {
+export function checkClaim(driver: string, { outcomes, slots, types }: ClaimRequest): void {
+  checkBound('slots', slots, 0)
   if (outcomes) checkOutcomes(driver, outcomes)
   for (const { limits } of types) if (limits) checkLimits(limits)
+}
+
+/** Attempts are counted in 32 bits. @throws TypeError INVALID_ARGUMENT */
+export function checkExtensions(leases: readonly Extension[]): void {
+  for (const { attempt } of leases) {
+    if ((attempt | 0) !== attempt) throw invalidArgument('attempt', 'an integer below 2^31', attempt)
+  }
+}
+
+/** @throws TypeError INVALID_ARGUMENT */
+export function checkRecoverRequest({ limit }: RecoverRequest): void {
+  checkBound('limit', limit, 1)
+}
+
+function checkBound(name: string, value: number, min: number): void {
+  if (value !== Infinity && (!Number.isSafeInteger(value) || value < min)) {
+    throw invalidArgument(name, `an integer of at least ${min}, or Infinity`, value)
+  }
 }
 
 /** @throws TypeError INVALID_ARGUMENT */
@@ -94,6 +144,17 @@ export function checkListQuery(query: ListQuery): void {
     throw invalidArgument('list: by', "'created' or 'place'", query.by)
   }
   if (query.where) checkWhere(query.where)
+}
+
+/** The limit of a list of the key-value store. @throws TypeError INVALID_ARGUMENT */
+export function checkKvLimit(limit: number): void {
+  checkBound('limit', limit, 1)
+}
+
+/** The time to live of an entry. @throws TypeError INVALID_ARGUMENT */
+export function checkKvWrite(options: KvWrite | undefined): void {
+  const ttlMs = options?.ttlMs
+  if (ttlMs !== undefined && !(ttlMs <= Infinity)) throw invalidArgument('ttlMs', 'a number of ms', ttlMs)
 }
 
 /** @throws TypeError INVALID_ARGUMENT */

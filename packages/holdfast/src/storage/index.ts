@@ -3,7 +3,18 @@
 import '../node-version.ts'
 
 export { type Clock, systemClock, type Timer } from '../clock.ts'
-export { checkClaim, checkCountQuery, checkListQuery, checkNewJobs, checkOutcomes, checkSweepRequest } from './check.ts'
+export {
+  checkClaim,
+  checkCountQuery,
+  checkExtensions,
+  checkKvLimit,
+  checkKvWrite,
+  checkListQuery,
+  checkNewJobs,
+  checkOutcomes,
+  checkRecoverRequest,
+  checkSweepRequest,
+} from './check.ts'
 export { aheadWorker } from './rules/job/ahead.ts'
 export { decodeKvKey, encodeKvKey, type KeyValue, type KvEntry, type KvKey, type KvPage, type KvWrite } from './kv.ts'
 export { RefCounted } from './ref-counted.ts'

@@ -12,9 +12,9 @@
 //     exception: a record that is kept for 0 ms may be gone, and the repeat of its settle gets `not_found`. Another: an add
 //     that replaced a payload (`debounce`, `followUp`) is recognised as long as that job is live and no other call replaced it.
 //   - Bytes. Payload, result and error are bytes. A driver never parses or changes them; callers must not either. Ids, types,
-//     keys and labels are text of any content.
-//   - Checks. A driver first calls checkNewJobs, checkOutcomes, checkClaim, checkListQuery and checkCountQuery (storage/check.ts).
-//     They refuse bad input.
+//     keys and labels are text of any content, without lone surrogates.
+//   - Checks. A driver first calls the checks of storage/check.ts: checkNewJobs, checkOutcomes, checkClaim, checkExtensions,
+//     checkRecoverRequest, checkListQuery, checkCountQuery, checkKvLimit and checkKvWrite. They refuse bad input.
 //   - Errors. A call on a closed storage rejects with code STORAGE_CLOSED; a storage in memory is never closed. An error with
 //     `transient: true` means that the same call may succeed in a moment: the engine repeats it. An error with
 //     `maybeApplied: false` means that certainly nothing was written.
@@ -54,6 +54,8 @@ export interface StorageSettings {
   readonly claimsInFlight?: number
   /** Slots from which the claims of a worker are so large that claims ahead cost more than they save. @default 50 */
   readonly prefetchBelow?: number
+  /** A list by creation follows an index: its first page costs little unless other conditions pass over many jobs. @default false */
+  readonly createdIndexed?: boolean
   /** Jobs per add, where several smaller calls keep the server busy while the caller works. @default 1_000 */
   readonly addsPerCall?: number
   /** Transactions that may stay open and still leave connections for other calls. @default 1 */

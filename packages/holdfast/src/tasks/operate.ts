@@ -1,5 +1,6 @@
 // What operators do with tasks: count, list, read, revive and cancel them, on every queue of theirs that is over a storage.
 
+import { listOf } from '../option-checks.ts'
 import { HoldfastError } from '../errors.ts'
 import type { JobState, ReviveVerdict } from '../storage/storage.ts'
 import type { Enqueuing } from './enqueue.ts'
@@ -64,7 +65,8 @@ export async function* failedTasks(env: Enqueuing): AsyncGenerator<FailedTask> {
   }
 }
 
-export async function reviveTasks(env: Enqueuing, ids: readonly string[]): Promise<ReviveVerdict[]> {
+export async function reviveTasks(env: Enqueuing, given: readonly string[]): Promise<ReviveVerdict[]> {
+  const ids = listOf('ids', given) as string[]
   const verdicts = new Map<string, ReviveVerdict>()
   for (const { queue } of queuesFor(env, 'revive()')) {
     const missing = ids.filter((id) => (verdicts.get(id)?.verdict ?? 'not_found') === 'not_found')

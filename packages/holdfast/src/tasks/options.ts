@@ -8,6 +8,7 @@ import {
   checkText,
   hasMethods,
   isBoolean,
+  isFields,
   isFunction,
   isJitter,
   isObject,
@@ -141,7 +142,7 @@ export const taskOptions = {
   onError: { check: isFunction },
   queue: { check: isMessageQueue },
   limits: sharedOptions.limits,
-  schedules: { check: isObject },
+  schedules: { check: isFields },
 } as const satisfies Table
 
 export const consumeOptions = { handlesTimeouts: { default: false, check: isBoolean } } as const satisfies Table

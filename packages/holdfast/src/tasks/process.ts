@@ -93,7 +93,7 @@ async function attemptTask(env: Processing, task: DefinedTask, received: Receive
     return conclude(env, received, { reason: 'deserialization', error, delayMs: null })
   }
   try {
-    data = await validate(task.schema, data)
+    data = (await validate(task.schema, data)).value
   } catch (error) {
     return conclude(env, received, { reason: 'validation', error, delayMs: null })
   }

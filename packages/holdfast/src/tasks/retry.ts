@@ -1,5 +1,6 @@
 // When a failed run is tried again: `maxAttempts` and `backoff`, or a retry policy in their place.
 
+import { readable } from '../copy-option.ts'
 import { type Clock, systemClock } from '../clock.ts'
 import { type Backoff, delayAfter, exponentialDelay } from '../engine/job/backoff.ts'
 import { retryOf } from '../engine/job/directives.ts'
@@ -69,7 +70,8 @@ const isPolicy = (backoff: Retry['backoff'] | undefined): backoff is PolicyBacko
 /** A policy decides about the number of runs by itself. @throws TypeError INVALID_ARGUMENT */
 export function refuseBoth(where: string, options: object | undefined, alias: 'retryPolicy' | 'taskRetryPolicy'): void {
   const given = (options ?? {}) as Record<string, unknown>
-  if (given[alias] !== undefined && given.maxAttempts !== undefined) {
+  const isBoth = readable(`${where} options`, () => given[alias] !== undefined && given.maxAttempts !== undefined)
+  if (isBoth) {
     throw invalidArgument(`${where} options`, `either maxAttempts or ${alias}`, options)
   }
 }

@@ -1,6 +1,7 @@
 // Schedules of tasks: declared with a task, or put at run time. They belong to the queue of createTasks(), so that a name means one
 // schedule, and every process that listens on that queue fires them.
 
+import { readable } from '../copy-option.ts'
 import { scheduleCalls, type ScheduleCalls, splitSchedule } from '../engine/schedule/schedule-calls.ts'
 import { checkScheduleName, type ScheduleRule } from '../engine/schedule/schedule.ts'
 import type { NewSchedule } from '../engine/schedule/schedule-store.ts'
@@ -77,7 +78,7 @@ export async function schedulerOf(env: Dependencies, release: number): Promise<S
   const served = new Set([scheduling.owner, ...limited.map(({ queue }) => schedulingOf(queue)!.owner)])
   const declared: NewSchedule[] = []
   for (const task of declaring) {
-    for (const [name, given] of Object.entries(task.schedules!)) {
+    for (const [name, given] of readable('schedules', () => Object.entries(task.schedules!))) {
       declared.push(await newScheduleOf(env, scheduling, name, task, given))
     }
   }

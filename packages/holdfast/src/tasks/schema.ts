@@ -17,7 +17,11 @@ export function checkSchema(value: unknown): asserts value is StandardSchemaV1 {
 }
 
 /** Returns the output of the schema. @param index in a batch, for the error @throws SCHEMA_REJECTED */
-export async function validate(schema: StandardSchemaV1, data: unknown, index?: number): Promise<unknown> {
+export async function validate(
+  schema: StandardSchemaV1,
+  data: unknown,
+  index?: number,
+): Promise<{ readonly value: unknown }> {
   let result: SchemaResult<unknown>
   try {
     result = await schema['~standard'].validate(data)
@@ -35,5 +39,5 @@ export async function validate(schema: StandardSchemaV1, data: unknown, index?: 
       index,
     })
   }
-  return result?.value
+  return { value: result?.value }
 }

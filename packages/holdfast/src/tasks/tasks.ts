@@ -34,7 +34,7 @@ import {
   reviveTasks,
   type StoredTask,
 } from './operate.ts'
-import { checkBatch } from './queue/batch.ts'
+import { batchItems } from './queue/batch.ts'
 import type { CancelOptions, CancelResult } from '../engine/operate/cancel.ts'
 import type { MessageQueue, QueueDepth } from './queue/message-queue.ts'
 import { Queues } from './queue/queues.ts'
@@ -225,9 +225,7 @@ class TaskFace implements Tasks {
     return this.#enqueue(
       () => {
         this.#env.definitions.ofHandle(task)
-        checkBatch('payloads', payloads)
-        // The caller's array may change before it is sent.
-        copy = [...payloads]
+        copy = batchItems('payloads', payloads) as readonly I[]
         return prepare(this.#env, task, options, copy.length)
       },
       (prepared) => send(this.#env, prepared, copy, true),

@@ -66,6 +66,7 @@ export function fakeClock({ now: start = 1_767_225_600_000, seed = 1 }: FakeCloc
       return timer
     },
     soon: systemClock.soon,
+    endOfTick: systemClock.endOfTick!,
     random,
     newId: () => {
       const bytes = Buffer.alloc(16)

@@ -111,6 +111,52 @@ export function adminTests(driver: TestDriver): void {
       await assert.rejects(list({ kind: 'queue' } as never), { code: 'INVALID_ARGUMENT' })
     })
 
+    test('jobs.list with order place keeps the order of the storage, also between instants; maxMs ends a page early', async (t) => {
+      const { admin, queue } = await adminBench(t, driver)
+      const mail = queue('mail')
+      for (let n = 1; n <= 5; n++) await mail.enqueue(`m${n}`, n)
+      const [from, to] = [Date.now() - 60_000, Date.now() + 60_000]
+      const all = ['m1', 'm2', 'm3', 'm4', 'm5']
+      assert.deepEqual(ids(await admin.jobs.list({ order: 'place' })), all)
+      assert.deepEqual(ids(await admin.jobs.list({ order: 'place', createdFrom: from, createdTo: to })), all)
+      assert.deepEqual(ids(await admin.jobs.list({ order: 'place', createdTo: from })), [])
+      // At least one part is looked at, so that pages go on.
+      const seen: string[] = []
+      for (let cursor: string | undefined, pages = 0; pages < 100; pages++) {
+        const page: Awaited<ReturnType<Admin['jobs']['list']>> = await admin.jobs.list({
+          order: 'place',
+          maxMs: 0,
+          limit: 2,
+          cursor,
+        })
+        seen.push(...page.items.map(({ id }) => id))
+        cursor = page.nextCursor
+        if (cursor === undefined) break
+      }
+      assert.deepEqual(seen.toSorted(), all)
+      await assert.rejects(admin.jobs.list({ order: 'random' as 'asc' }), TypeError)
+    })
+
+    test('jobs.find: those that exist, in their order', async (t) => {
+      const { admin, queue, failed } = await adminBench(t, driver)
+      await failed('broken', 1)
+      await queue('mail').enqueue('m1', 1)
+      const found = await admin.jobs.find([
+        { face: 'queue', name: 'mail', id: 'm1' },
+        { face: 'queue', name: 'mail', id: 'none' },
+        { face: 'queue', name: 'none', id: 'm1' },
+        { face: 'queue', name: 'broken', id: 'broken1' },
+      ])
+      assert.deepEqual(
+        found.map(({ name, id, state, error }) => [name, id, state, error?.message]),
+        [
+          ['mail', 'm1', 'queued', undefined],
+          ['broken', 'broken1', 'failed', 'below zero'],
+        ],
+      )
+      assert.deepEqual(await admin.jobs.find([]), [])
+    })
+
     test('jobs.list by search fields', async (t) => {
       const { admin, storage } = await adminBench(t, driver)
       await storage.connect()

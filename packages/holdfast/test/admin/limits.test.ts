@@ -75,4 +75,30 @@ describe('admin.limits', () => {
     await admin.close()
     await assert.rejects(admin.limits.get(target), { code: 'CLOSED' })
   })
+
+  test('list() returns what get() returns, and counts only what must be counted', async () => {
+    const clock = fakeClock()
+    const storage = new MemoryStorage({ clock })
+    await using admin = createAdmin({ storage, clock })
+    const targets = ['mail', 'plain', 'none'].map((name) => ({ face: 'queue', name }))
+    await using mail = new Queue<string>({ storage, clock, name: 'mail', limits: { concurrency: 5 } })
+    await using plain = new Queue<string>({ storage, clock, name: 'plain' })
+    await mail.start()
+    await mail.enqueue('a', 'x', { group: 'g' })
+    await plain.enqueue('a', 'x')
+    await storage.claim({ worker: 'w/1', slots: 1, types: [{ type: 'queue.plain', leaseMs: 1_000 }] })
+    const expected = await Promise.all(targets.map((target) => admin.limits.get(target)))
+    assert.deepEqual(expected[1]!.use, { running: 1, waiting: 0 })
+    assert.deepEqual(await admin.limits.list(targets), expected)
+    // As types() returned them.
+    const summaries = await admin.types()
+    assert.deepEqual(
+      await admin.limits.list(summaries),
+      summaries.map(({ name }) => expected[targets.findIndex((target) => target.name === name)]!),
+    )
+    const [withGroup] = await admin.limits.list([{ ...targets[0]!, groups: ['g'] }])
+    assert.deepEqual(withGroup, await admin.limits.get(targets[0]!, { groups: ['g'] }))
+    assert.deepEqual(await admin.limits.list([]), [])
+    await assert.rejects(admin.limits.list([{ face: 'queue', name: 7 as unknown as string }]), TypeError)
+  })
 })

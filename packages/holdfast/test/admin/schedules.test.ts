@@ -71,4 +71,46 @@ describe('admin.schedules', () => {
     await admin.close()
     await assert.rejects(admin.schedules.list(), { code: 'CLOSED' })
   })
+
+  test('runs() has the slots around now, those before it with what became of their jobs', async () => {
+    const clock = fakeClock()
+    const storage = new MemoryStorage({ clock })
+    await using admin = createAdmin({ storage, clock })
+    await using mail = new Queue<string>({ storage, clock, name: 'mail', resultTTL: 24 * hour })
+    mail.execute(async () => {})
+    await mail.start()
+    await mail.schedules.put('hourly', { payload: 'hello', everyMs: hour })
+    for (let n = 0; n < 3; n++) await clock.advance(hour)
+    const listed = await admin.schedules.list()
+    const now = clock.now()
+    const slot = (n: number): number => (Math.floor(now / hour) + n) * hour
+    const [runs] = await admin.schedules.runs(listed, { spanMs: 5 * hour, most: 4 })
+    assert.deepEqual(
+      runs!.past.map(({ at, state }) => [at, state]),
+      [
+        [slot(-2), 'completed'],
+        [slot(-1), 'completed'],
+        [slot(0), 'completed'],
+      ],
+    )
+    assert.deepEqual(
+      runs!.next.map(({ at, state }) => [at, state]),
+      [1, 2, 3, 4].map((n) => [slot(n), undefined]),
+    )
+    const last = runs!.past.at(-1)!
+    assert.ok((await admin.jobs.get({ face: 'queue', name: 'mail', id: last.id })) !== null)
+    assert.ok(last.finishedAt! >= last.startedAt! && last.startedAt! >= last.at)
+    // A day has few slots of a rule that fires seldom, and many of one that fires often.
+    const rules = [{ everyMs: 30 * 24 * hour }, { everyMs: 1_000 }]
+    const both = await admin.schedules.runs(rules.map((rule) => ({ ...listed[0]!, ...rule, since: 0 })))
+    assert.deepEqual(
+      both.map(({ past, next }) => [past.length <= 1, next.length <= 1]),
+      [
+        [true, true],
+        [false, false],
+      ],
+    )
+    assert.deepEqual([both[1]!.past.length, both[1]!.next.length], [48, 48])
+    assert.deepEqual(await admin.schedules.runs([]), [])
+  })
 })

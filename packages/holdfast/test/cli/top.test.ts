@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { createAdmin, Queue } from 'holdfast'
+import { createAdmin, MemoryStorage, Queue } from 'holdfast'
 import { systemClock } from '../../src/clock.ts'
 import { keysOf } from '../../src/cli/process-host.ts'
 import { draw } from '../../src/cli/top/draw.ts'
@@ -29,7 +29,7 @@ test('it fits every size, and has types, workers and failures at 80 × 24', asyn
   const screen = plain(top)
   assert.equal(screen.length, 24)
   assert.match(screen[0]!, /^holdfast top {2}sqlite {2}\d\d:\d\d:\d\dZ {2}1 type, 1 worker$/)
-  assert.match(screen[1]!, /^completed +0\.0\/s ▁+ {2}failed +0\.0\/s ▁+$/)
+  assert.match(screen[1]!, /^completed +0\.0\/s +failed +0\.0\/s *$/)
   const text = screen.join('\n')
   assert.match(text, /^TYPE +WAITING +DUE +RUNNING +FAILED +OLDEST +NOTE$/m)
   assert.match(text, /^queue\.mail +1 +0 +0 +2 +- *$/m)
@@ -48,6 +48,60 @@ test('it fits every size, and has types, workers and failures at 80 × 24', asyn
     assert.ok(lines.length <= rows, `${columns}x${rows}: ${lines.length} lines`)
     for (const line of lines) assert.ok(widthOf(line) <= columns, `${columns}: ${line}`)
   }
+})
+
+test('it says what is left out, which types have no worker, and how many jobs run', async (t) => {
+  const storage = new MemoryStorage()
+  const names = Array.from({ length: 40 }, (_, n) => `type-${String(n).padStart(2, '0')}`)
+  const queues = names.map((name) => new Queue<number>({ storage, name, workerId: `of ${name}`, concurrency: 2 }))
+  const ended = Promise.withResolvers<void>()
+  for (const queue of queues.slice(0, 12)) {
+    queue.execute(() => ended.promise)
+    await queue.start()
+  }
+  for (const queue of queues) for (const id of ['a', 'b', 'c']) await queue.enqueue(id, 1)
+  const admin = createAdmin({ storage })
+  t.after(async () => {
+    ended.resolve()
+    await Promise.all(queues.map((queue) => queue.stop()))
+    await admin.close()
+  })
+  await until(async () => (await admin.types()).filter(({ states }) => states.processing === 2).length === 12)
+  const top = new Top(admin, systemClock, storage.driver)
+  await top.refresh()
+  const text = plain(top, 80, 30).join('\n')
+  assert.match(text, /^1 – \d+ of 40 types$/m)
+  assert.match(text, /^and \d+ workers more$/m)
+  assert.match(text, /^of type-00 .* 2\/2 /m)
+  const all = plain(top, 80, 100).join('\n')
+  assert.match(all, /^queue\.type-39 +3 +3 +0 +0 +\S+ \w+ +no worker$/m)
+  assert.match(all, /^queue\.type-00 +1 +1 +2 +0 +\S+ \w+ *$/m)
+})
+
+test('the message of a storage that does not answer goes when it answers again', async (t) => {
+  const storage = new MemoryStorage()
+  let isAway = false
+  const admin = createAdmin({
+    storage: new Proxy(storage, {
+      get(of, name) {
+        const value: unknown = Reflect.get(of, name, of)
+        if (typeof value !== 'function') return value
+        return (...args: unknown[]): unknown =>
+          isAway && name === 'count'
+            ? Promise.reject(new Error('connect ECONNREFUSED'))
+            : Reflect.apply(value, of, args)
+      },
+    }),
+  })
+  t.after(() => admin.close())
+  const top = new Top(admin, systemClock, storage.driver)
+  await top.refresh()
+  isAway = true
+  await top.refresh()
+  assert.match(plain(top).join('\n'), /The storage does not answer: .*ECONNREFUSED/)
+  isAway = false
+  await top.refresh()
+  assert.doesNotMatch(plain(top).join('\n'), /does not answer/)
 })
 
 for (const driver of ['sqlite', 'redis'] as const) {
@@ -158,6 +212,6 @@ test('rates: from events of all processes, else from counts; what expires counts
     heard.look(types(0), { since: 0, scope: 'fleet', events: { completed } }, at)
   }
   assert.deepEqual(heard.rates.completed, [14])
-  assert.equal(sparkline([0, 1, 2, 4], 5), '▁▁▃▅█')
-  assert.equal(sparkline([], 3), '▁▁▁')
+  assert.equal(sparkline([0, 1, 2, 4], 5), ' ▁▃▅█')
+  assert.equal(sparkline([], 3), '   ')
 })

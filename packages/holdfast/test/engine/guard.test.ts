@@ -1,11 +1,20 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { test, type TestContext } from 'node:test'
 import { HoldfastError, isHoldfastError, MemoryStorage, type Storage, StorageError } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { invalidArgument } from '../../src/errors.ts'
 import type { EngineEvent } from '../../src/engine/events.ts'
 import { guardStorage } from '../../src/engine/guard.ts'
 import { failing, faulty, type Rule, stumbling } from '../queue/faulty-storage.ts'
+
+const subscriber = (): void => {}
+
+/** Calls are published only while the channel has a subscriber. */
+function watch(t: TestContext): void {
+  subscribe('holdfast', subscriber)
+  t.after(() => unsubscribe('holdfast', subscriber))
+}
 
 function guarded(callTimeoutMs = 5_000) {
   const clock = fakeClock()
@@ -72,7 +81,8 @@ test('a storage whose method throws, instead of rejecting, is a storage that fai
   assert.equal(clock.pending, 0)
 })
 
-test('what is transient is repeated with growing pauses, within the same time', async () => {
+test('what is transient is repeated with growing pauses, within the same time', async (t) => {
+  watch(t)
   const { clock, line, storage, events } = guarded()
   line.on('add', stumbling(3, 'before'))
   const added = storage.add([job])
@@ -227,12 +237,18 @@ test('jobs of a claim that is answered after its time are released: no worker wo
   assert.equal(clock.pending, 0)
 })
 
-test('every call is told of, with its time', async () => {
+test('every call is told of, with its time, while the channel has a subscriber', async (t) => {
   const { clock, line, storage, events } = guarded()
   line.on('get', lateBy(clock, 30))
-  const got = storage.get([ref])
-  await clock.advance(30)
-  await got
+  const get = async (): Promise<void> => {
+    const got = storage.get([ref])
+    await clock.advance(30)
+    await got
+  }
+  await get()
+  assert.deepEqual(events, [])
+  watch(t)
+  await get()
   assert.deepEqual(events, [{ name: 'storage_call', driver: 'memory', verb: 'get', ok: true, ms: 30 }])
 })
 

@@ -28,7 +28,7 @@ export async function putMissed<P, R>(
   const last = Math.floor(now / everyMs) * everyMs
   await queue.schedules.put(name, { ...schedule, everyMs } as QueueSchedule<P>)
   const key = entryKey(storedType('queue', queue.name), name)
-  const stored = decodeSchedule((await storage.kv.get(key))!)
+  const stored = decodeSchedule((await storage.kv.get(key))!)!
   await storage.kv.set(key, encodeSchedule({ ...stored, since: last - missed * everyMs }))
   return Array.from(
     { length: missed },

@@ -13,7 +13,7 @@ import { limitsOf } from './type-limits.ts'
 import { loseTurns, observe } from './turns.ts'
 
 export class JobHistory {
-  readonly storage: Storage
+  storage: Storage
   readonly unit: number
   readonly client: Client
   world: World = emptyWorld(0)
@@ -50,8 +50,8 @@ export class JobHistory {
     this.#lines?.push(`advance(${ms})`)
     await this.#advance(ms)
     await this.begin()
-    await this.#look()
-    this.#compare()
+    await this.look()
+    this.compare()
   }
 
   /**
@@ -78,11 +78,11 @@ export class JobHistory {
       unknown = true
     }
     if (lines && !lost) lines.push(unknown ? '  → unknown' : `  → ${show(answer)}`)
-    await this.#look()
+    await this.look()
     this.world.moves++
     if (unknown) this.#applyOrNot(() => apply(undefined))
     else apply(lost ? undefined : answer)
-    this.#compare()
+    this.compare()
     return lost ? undefined : answer
   }
 
@@ -91,7 +91,7 @@ export class JobHistory {
     const before = structuredClone(this.world)
     try {
       apply()
-      this.#compare()
+      this.compare()
     } catch {
       this.world = before
       return
@@ -105,7 +105,8 @@ export class JobHistory {
     }
   }
 
-  async #look(): Promise<void> {
+  /** Reads what the storage has. */
+  protected async look(): Promise<void> {
     const records = await this.storage.get(universe, { parts })
     for (const [index, ref] of universe.entries()) this.#seen.set(nameOfRef(ref), records[index])
     const { limits, moves } = this.world
@@ -118,7 +119,7 @@ export class JobHistory {
     this.world.slack = this.#counts.now - this.world.now
   }
 
-  #compare(): void {
+  protected compare(): void {
     const { world } = this
     // Reads show the time now; the call wrote at some instant since `before`.
     world.now += world.slack

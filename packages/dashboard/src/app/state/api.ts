@@ -1,6 +1,7 @@
 // Requests to the server of this dashboard.
 
 import { type Answer, type Failure, tokenHeader } from '../../shared/api.ts'
+import { after, monotonic } from '../lib/clock.ts'
 import { hrefOf } from './location.ts'
 import { session } from './session.ts'
 
@@ -19,9 +20,25 @@ export async function get<T>(of: string): Promise<Answer<T>> {
   return (await request(of, {})) as Answer<T>
 }
 
-export async function post<T>(of: string, body: object): Promise<T> {
+/** A write is sent once per so many ms, and not while it is under way: a double click is one. */
+const doubleClickMs = 700
+const sent = new Map<string, Promise<unknown>>()
+
+/** The same write again, by a double click, has the answer of the first. */
+export function post<T>(of: string, body: object): Promise<T> {
+  const text = JSON.stringify(body)
+  const key = `${of} ${text}`
+  const known = sent.get(key)
+  if (known) return known as Promise<T>
   const headers = { 'content-type': 'application/json', [tokenHeader]: session.peek()?.token ?? '' }
-  return (await request(of, { method: 'POST', headers, body: JSON.stringify(body) })) as T
+  const startedAt = monotonic()
+  const answer = request(of, { method: 'POST', headers, body: text })
+  const forget = (): void => {
+    after(Math.max(0, doubleClickMs - (monotonic() - startedAt)), () => sent.delete(key))
+  }
+  sent.set(key, answer)
+  answer.then(forget, forget)
+  return answer as Promise<T>
 }
 
 async function request(of: string, init: RequestInit): Promise<unknown> {

@@ -4,7 +4,7 @@
 import { type Signal, signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { Answer, Failure } from '../../shared/api.ts'
-import { after } from '../lib/clock.ts'
+import { after, setServerTime } from '../lib/clock.ts'
 import { ApiError, get, parse } from './api.ts'
 import { hrefOf } from './location.ts'
 
@@ -17,6 +17,8 @@ export interface Live<T> {
 interface Watched {
   readonly state: Signal<Live<unknown>>
   users: number
+  /** No component shows it any more. One that is about to be watched has no users either: its effect comes after its first drawing. */
+  isLeft: boolean
 }
 
 /** `down`: data get old. `polling`: no stream comes through. */
@@ -48,9 +50,12 @@ export function refresh(): void {
   for (const [of, { users }] of watched) if (users > 0) void fetchOnce(of)
 }
 
+const watchedViews = (): string[] => [...watched].flatMap(([of, { users }]) => (users > 0 ? [of] : []))
+
 function entryOf(of: string): Watched {
   let entry = watched.get(of)
-  if (!entry) watched.set(of, (entry = { state: signal({}), users: 0 }))
+  if (!entry) watched.set(of, (entry = { state: signal({}), users: 0, isLeft: false }))
+  entry.isLeft = false
   return entry
 }
 
@@ -61,7 +66,7 @@ function watch(of: string): () => void {
     plan()
   }
   return () => {
-    entry.users--
+    entry.isLeft = --entry.users === 0
     plan()
   }
 }
@@ -93,13 +98,15 @@ function connect(): void {
   source?.close()
   source = undefined
   cancelRetry?.()
-  for (const [of, { users }] of watched) if (users === 0) watched.delete(of)
+  for (const [of, { isLeft }] of watched) if (isLeft) watched.delete(of)
   if (document.hidden) {
     connection.value = 'hidden'
     return
   }
-  if (watched.size === 0) return
-  const views = [...watched.keys()].map((of) => `of=${encodeURIComponent(of)}`).join('&')
+  if (watchedViews().length === 0) return
+  const views = watchedViews()
+    .map((of) => `of=${encodeURIComponent(of)}`)
+    .join('&')
   const opened = new EventSource(hrefOf(`/api/stream?${views}`))
   source = opened
   opened.addEventListener('open', () => (connection.value = 'open'))
@@ -114,7 +121,14 @@ function connect(): void {
 }
 
 function receive(kind: string, text: string): void {
-  const { of, at, costMs, data } = parse(text) as { of: string; at: number; costMs: number; data?: unknown }
+  const { of, now, at, costMs, data } = parse(text) as {
+    of: string
+    now: number
+    at: number
+    costMs: number
+    data?: unknown
+  }
+  setServerTime(now)
   const entry = watched.get(of)
   if (!entry) return
   const { state } = entry
@@ -126,7 +140,7 @@ function receive(kind: string, text: string): void {
 
 /** Without a stream: asks once, and tries the stream again later. */
 async function poll(): Promise<void> {
-  const answers = await Promise.all([...watched.keys()].map(fetchOnce))
+  const answers = await Promise.all(watchedViews().map(fetchOnce))
   if (!document.hidden) connection.value = answers.every(Boolean) ? 'polling' : 'down'
   cancelRetry?.()
   cancelRetry = after(retryMs, connect)

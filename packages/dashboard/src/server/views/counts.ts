@@ -13,6 +13,9 @@ export interface Counts {
 
 const countsMs = 5_000
 
+/** A list stops to look for more after so many ms, and the next page goes on from there. */
+export const mostListMs = 20
+
 export const readCounts = ({ reads, handles }: Context): Promise<TimedRead<Counts>> =>
   reads.read('counts', countsMs, async () => {
     const [types, workers] = await Promise.all([handles.reader.types(), handles.reader.workers()])

@@ -1,19 +1,19 @@
 // One page of the list of jobs.
 
-import type { Admin, AdminJobQuery, JobDetails, JobItem } from 'holdfast'
+import type { Admin, AdminJobQuery, Clock, JobItem } from 'holdfast'
 import { type Answer, type JobRow, type JobsPage, largestPage, type SortOrder } from '../../shared/api.ts'
 import { type Filter, hasPattern } from '../../shared/filter.ts'
 import { invalid } from '../http/errors.ts'
 import { answerOf, type Call, type Context } from '../route.ts'
-import { type Counts, readCounts } from './counts.ts'
-import { adminFilter, filterOf, namedTypes, typeNames } from './job-filter.ts'
+import { type Counts, mostListMs, readCounts } from './counts.ts'
+import { adminFilter, filterOf, listedTypes, namedTypes, typeNames } from './job-filter.ts'
 
 const listMs = 2_000
 const defaultPage = 50
-/** Ids are looked up type by type. */
-const mostLookups = 100
-/** Up to so many jobs the newest come first. A storage may have to look at all of them, so larger ones are shown in its own order. */
-const mostSorted = 50_000
+/** Ids are looked up in every type, by one call. */
+const mostLookups = 5_000
+/** Up to so many jobs, of so many types, the newest come first: a storage may have to look at all of them to sort them. */
+const [mostSorted, mostSortedTypes] = [2_000, 50]
 const longestLine = 240
 /** Jobs of a page, and pages, that one look for an error reads. A page of the answer stays below the largest one. */
 const [errorPage, mostErrorPages] = [100, 20]
@@ -26,7 +26,7 @@ export async function jobs(context: Context, { query }: Call): Promise<Answer<Jo
   const limit = limitOf(query.get('limit'))
   const cursor = query.get('cursor') ?? undefined
   const { value: counts } = await readCounts(context)
-  const sort = sortOf(query.get('sort'), counts)
+  const sort = sortOf(query.get('sort'), filter, counts, context.handles.reader)
   const read = await context.reads.read(JSON.stringify(['jobs', text, cursor, sort, limit]), listMs, () =>
     filter.ids.length > 0
       ? findById(context, filter, counts, limit)
@@ -43,28 +43,31 @@ async function listPage(
   counts: Counts,
   { limit, cursor, sort }: { readonly limit: number; readonly cursor?: string | undefined; readonly sort: SortOrder },
 ): Promise<Items> {
-  const order = { new: 'desc', old: 'asc', storage: undefined } as const
-  const query = { ...adminFilter(filter, counts, clock), limit, cursor, error: true, order: order[sort] }
-  if (filter.error !== undefined) return listByError(handles.reader, filter.error, query)
+  const types = listedTypes(filter, counts)
+  const conditions = { ...adminFilter(filter, counts, clock), ...(types && { types }) }
+  const query = { ...conditions, limit, cursor, error: true, order: orderOf(sort), maxMs: mostListMs }
+  if (filter.error !== undefined) return listByError({ reader: handles.reader, clock }, filter.error, query)
   const page = await handles.reader.jobs.list(query)
   return { ...page, items: page.items.map(rowOf) }
 }
 
 /** Errors have no index: some pages are looked through, and the cursor goes on from there. */
 async function listByError(
-  reader: Admin,
+  { reader, clock }: { readonly reader: Admin; readonly clock: Clock },
   pattern: string,
   { states = ['failed', 'failing'], limit, ...query }: AdminJobQuery & { readonly limit: number },
 ): Promise<Items> {
   const items: JobRow[] = []
   let cursor = query.cursor
+  const startedAt = clock.monotonic()
   for (let pages = 0; pages < mostErrorPages; pages++) {
     const page = await reader.jobs.list({ ...query, states, cursor, limit: Math.min(limit, errorPage) })
     const isFound = ({ error }: JobItem): boolean =>
       error !== undefined && hasPattern(`${error.name ?? ''}: ${error.message}`, pattern)
     items.push(...page.items.filter(isFound).map(rowOf))
     cursor = page.nextCursor
-    if (cursor === undefined || items.length * 2 >= limit) break
+    const isOver = clock.monotonic() - startedAt >= mostListMs
+    if (cursor === undefined || items.length * 2 >= limit || isOver) break
   }
   return { items, ...(cursor !== undefined && { nextCursor: cursor }) }
 }
@@ -73,19 +76,9 @@ async function listByError(
 async function findById({ handles }: Context, filter: Filter, counts: Counts, limit: number): Promise<Items> {
   const types = namedTypes(filter, counts) ?? typeNames(counts)
   const refs = types.flatMap((type) => filter.ids.map((id) => ({ ...type, id })))
-  const found = await Promise.all(refs.slice(0, mostLookups).map((ref) => handles.reader.jobs.get(ref)))
-  const items = found.flatMap((job): JobRow[] =>
-    job === null || (filter.states.length > 0 && !filter.states.includes(job.state)) ? [] : [rowOf(itemOf(job))],
-  )
-  return { items: items.slice(0, limit), ...(refs.length > mostLookups && { truncated: true as const }) }
-}
-
-/** The fields of a job that a list has. */
-function itemOf(job: JobDetails): JobItem {
-  const { face, name, id, state, reason, attempts, maxAttempts, priority, group, search, createdAt, runAt } = job
-  const { startedAt, finishedAt, workerId, cancelling, error } = job
-  const item = { face, name, id, state, reason, attempts, maxAttempts, priority, group, search, createdAt, runAt }
-  return { ...item, startedAt, finishedAt, workerId, cancelling, error } as JobItem
+  const found = await handles.reader.jobs.find(refs.slice(0, mostLookups))
+  const items = found.filter(({ state }) => filter.states.length === 0 || filter.states.includes(state))
+  return { items: items.slice(0, limit).map(rowOf), ...(refs.length > mostLookups && { truncated: true as const }) }
 }
 
 function rowOf(job: JobItem): JobRow {
@@ -104,10 +97,18 @@ function limitOf(text: string | null): number {
   return limit
 }
 
-function sortOf(text: string | null, { types }: Counts): SortOrder {
+export const orderOf = (sort: SortOrder): 'desc' | 'asc' | 'place' =>
+  ({ new: 'desc', old: 'asc', storage: 'place' } as const)[sort]
+
+export function sortOf(text: string | null, filter: Filter, { types }: Counts, { storage }: Admin): SortOrder {
   if (text === 'new' || text === 'old' || text === 'storage') return text
   if (text !== null) throw invalid('sort: expected new, old or storage.')
   let records = 0
   for (const { states } of types) for (const count of Object.values(states)) records += count
-  return records <= mostSorted ? 'new' : 'storage'
+  const isSmall = records <= mostSorted && types.length <= mostSortedTypes
+  return isSmall || (storage.createdIndexed && isOfAll(filter)) ? 'new' : 'storage'
 }
+
+/** Of all jobs, or of those of some time: an index over creation has them one after the other. */
+const isOfAll = ({ states, types, face, group, error, where }: Filter): boolean =>
+  states.length + types.length + Object.keys(where).length === 0 && (face ?? group ?? error) === undefined

@@ -3,10 +3,10 @@
 import type { Admin, LimitsInfo } from 'holdfast'
 import { type Answer, largestPage, type LimitsPage, type LimitsRow } from '../../shared/api.ts'
 import { answerOf, type Context } from '../route.ts'
-import { readCounts } from './counts.ts'
+import { mostListMs, readCounts } from './counts.ts'
 import { keyOf, typeRows } from './overview.ts'
 
-/** Each type is a read of its own. */
+/** A type with limits or groups is a read of its own. */
 const [limitsMs, mostTypes, mostGroups] = [5_000, 50, 20]
 
 export async function limits(context: Context): Promise<Answer<LimitsPage>> {
@@ -15,14 +15,15 @@ export async function limits(context: Context): Promise<Answer<LimitsPage>> {
     const rows = typeRows(counts)
     const { reader } = context.handles
     const groups = await liveGroups(reader)
-    const types = await Promise.all(
-      rows.slice(0, mostTypes).map(async ({ face, name, pausedGroups }): Promise<LimitsRow> => {
-        const paused = pausedGroups.map(({ group }) => group)
-        const known = new Set([...paused, ...(groups.get(keyOf({ face, name })) ?? [])])
-        const found = await reader.limits.get({ face, name }, { groups: [...known].slice(0, mostGroups) })
-        return { face, name, pausedGroups: paused, ...found }
-      }),
-    )
+    const shown = rows.slice(0, mostTypes).map((row) => {
+      const known = new Set([...row.pausedGroups.map(({ group }) => group), ...(groups.get(keyOf(row)) ?? [])])
+      return { ...row, groups: [...known].slice(0, mostGroups) }
+    })
+    const found = await reader.limits.list(shown)
+    const types = shown.map(({ face, name, pausedGroups }, index): LimitsRow => {
+      const paused = pausedGroups.map(({ group }) => group)
+      return { face, name, pausedGroups: paused, ...found[index]! }
+    })
     return { types: types.toSorted(limitedFirst), cut: Math.max(0, rows.length - mostTypes) }
   })
   return answerOf(read, (page) => page)
@@ -30,7 +31,8 @@ export async function limits(context: Context): Promise<Answer<LimitsPage>> {
 
 /** Groups of some jobs that run or wait, by type. Those that an operator set limits for are known anyway. */
 async function liveGroups(reader: Admin): Promise<Map<string, Set<string>>> {
-  const { items } = await reader.jobs.list({ states: ['processing', 'queued', 'failing'], limit: largestPage })
+  const query = { states: ['processing', 'queued', 'failing'], limit: largestPage, maxMs: mostListMs } as const
+  const { items } = await reader.jobs.list(query)
   const groups = new Map<string, Set<string>>()
   for (const item of items) {
     if (item.group === undefined) continue

@@ -7,7 +7,7 @@ import { answerOf, type Call, type Context } from '../route.ts'
 import { readCounts } from './counts.ts'
 import { keyOf, typeRows } from './overview.ts'
 
-/** The limits of each type are a read of its own, so a page is short. */
+/** A type whose limits have a use is a read of its own, so a page is short. */
 const [limitsMs, pageSize] = [5_000, 50]
 
 export async function types(context: Context, { query }: Call): Promise<Answer<TypesPage>> {
@@ -18,9 +18,7 @@ export async function types(context: Context, { query }: Call): Promise<Answer<T
   const matching = wanted === '' ? rows : rows.filter(({ name }) => name.toLowerCase().includes(wanted))
   const shown = matching.slice(page * pageSize, (page + 1) * pageSize)
   const { limits } = context.handles.reader
-  const read = await context.reads.read(JSON.stringify(['types', shown.map(keyOf)]), limitsMs, () =>
-    Promise.all(shown.map(({ face, name }) => limits.get({ face, name }))),
-  )
+  const read = await context.reads.read(JSON.stringify(['types', shown.map(keyOf)]), limitsMs, () => limits.list(shown))
   return answerOf({ value: read.value, at, costMs: costMs + read.costMs }, (found: readonly LimitsInfo[]) => ({
     types: shown.map((row, index): TypesRow => {
       const { effective, use } = found[index]!

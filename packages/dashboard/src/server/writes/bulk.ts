@@ -90,8 +90,9 @@ function changeable({ states }: Filter, action: JobAction): readonly JobState[] 
 }
 
 /** Whether the counts by type and state tell how many jobs match. */
-const isCounted = ({ group, where, olderThanMs, newerThanMs }: Filter): boolean =>
-  group === undefined && olderThanMs === undefined && newerThanMs === undefined && Object.keys(where).length === 0
+const isCounted = ({ group, where, olderThanMs, newerThanMs, createdFrom, createdTo }: Filter): boolean =>
+  [group, olderThanMs, newerThanMs, createdFrom, createdTo].every((bound) => bound === undefined) &&
+  Object.keys(where).length === 0
 
 function countOf(filter: Filter, states: readonly JobState[], counts: Counts): number {
   const named = namedTypes(filter, counts)

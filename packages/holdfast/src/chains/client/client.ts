@@ -1,7 +1,8 @@
 // createClient: starts, reads, completes, cancels and deletes chains. A façade: each method checks its argument and delegates.
 
+import { readable } from '../../copy-option.ts'
 import { resolveOptions } from '../../resolve-options.ts'
-import { isFunction } from '../../option-checks.ts'
+import { isFunction, listOf } from '../../option-checks.ts'
 import { HoldfastError, invalidArgument, JobTypeValidationError } from '../../errors.ts'
 import { retainedBy } from '../../engine/job/retention.ts'
 import { scheduleCalls } from '../../engine/schedule/schedule-calls.ts'
@@ -26,6 +27,7 @@ import type { ChainRef, PageOf } from '../types/records.ts'
 import type { ChainScheduleInfo } from '../types/schedules.ts'
 import { cancelChain } from './cancel-chain.ts'
 import { ChainWaits } from './chain-waits.ts'
+import { copyGiven } from './copy-given.ts'
 import { completeChain } from './complete-chain.ts'
 import { deleteTrees } from './delete-trees.ts'
 import { listChains, listJobs, type ListRequest } from './list.ts'
@@ -83,8 +85,7 @@ class ChainClient {
   // ── starting ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
   async startJobChain(options: StartRequest & InTx): Promise<StartedChain> {
-    isGiven('startJobChain', options)
-    const { tx, ...request } = options
+    const { tx, ...request } = copyGiven('startJobChain', options)
     const [chain] = await this.#start([request], tx)
     return chain!
   }
@@ -92,12 +93,11 @@ class ChainClient {
   async startJobChains(options: { readonly items: readonly StartRequest[] } & InTx): Promise<StartedChain[]> {
     isGiven('startJobChains', options)
     const { items, tx } = resolveOptions('startJobChains', options, startManyOptions)
-    startManyOptions.items.check('items', items)
-    for (const item of items) {
-      isGiven('items', item)
+    const requests = (listOf('items', items) as StartRequest[]).map((item) => copyGiven('items', item))
+    for (const item of requests) {
       if ('tx' in item) throw invalidArgument('items', 'tx beside items, not in them', item.tx)
     }
-    return this.#start(items, tx)
+    return this.#start(requests, tx)
   }
 
   async #start(requests: readonly StartRequest[], tx: unknown): Promise<StartedChain[]> {
@@ -131,7 +131,7 @@ class ChainClient {
   }
 
   async waitForJobChainCompletion(chain: ChainRef, options: WaitOptions): Promise<PlainChain> {
-    const { ref } = this.#ref('waitForJobChainCompletion', { typeName: chain?.typeName, id: chain?.id })
+    const { ref } = this.#ref('waitForJobChainCompletion', chain)
     const given = resolveOptions('waitForJobChainCompletion', options, waitForChainOptions)
     waitForChainOptions.timeoutMs.check('timeoutMs', given.timeoutMs)
     return this.#waits.wait(ref, given)
@@ -148,10 +148,9 @@ class ChainClient {
   }
 
   async cancelJobChain(options: ChainRef & CancelChainOptions): Promise<CancelVerdict> {
-    isGiven('cancelJobChain', options)
-    const { typeName, id } = options
-    const { ref } = this.#ref('cancelJobChain', { typeName, id })
-    return cancelChain(this.#dependencies, this.#waits, ref, options)
+    const given = copyGiven('cancelJobChain', options)
+    const { ref } = this.#ref('cancelJobChain', { typeName: given.typeName, id: given.id })
+    return cancelChain(this.#dependencies, this.#waits, ref, given)
   }
 
   async deleteJobChains(options: { readonly rootChainIds: readonly ChainRef[] } & InTx): Promise<void> {
@@ -191,7 +190,11 @@ class ChainClient {
   #ref(where: string, options: ChainRef & InTx): { ref: JobRef; tx: unknown } {
     this.#checkOpen()
     isGiven(where, options)
-    const { typeName, id, tx } = options
+    const { typeName, id, tx } = readable(`${where} options`, () => ({
+      typeName: options.typeName,
+      id: options.id,
+      tx: options.tx,
+    }))
     startOptions.typeName.check('typeName', typeName)
     startOptions.id.check('id', id)
     this.#checkTx(tx)

@@ -2,10 +2,13 @@
 // them out, storage pages are read until a page of own jobs is full.
 
 import type { GuardedStorage } from '../../engine/guard.ts'
+import type { Undecodable } from '../../engine/job/job-view.ts'
+import { isHoldfastError } from '../../errors.ts'
 import { resolveOptions } from '../../resolve-options.ts'
-import type { JobRecord, JobState, ListQuery, Page } from '../../storage/storage.ts'
+import type { Bytes, JobRecord, JobState, ListQuery, Page } from '../../storage/storage.ts'
 import { chainOf, chainParts, jobOf, jobParts, type PlainChain, type PlainJob } from '../job/records.ts'
-import { isOwnType, jobRefOf, typeOf } from '../job/stored-type.ts'
+import { isOwnType, jobRefOf, typeNameOf, typeOf } from '../job/stored-type.ts'
+import { decodeInput, decodeOutput } from '../job/values.ts'
 import { chainFilterOptions, jobFilterOptions, listOptions } from '../options.ts'
 import type { ChainRef, PageOf } from '../types/records.ts'
 
@@ -38,10 +41,41 @@ export async function listJobs(storage: Listing, options: ListRequest | undefine
   return pageOf(await listOwn(storage, { of: 'jobs', parts: jobParts, ...query }), jobOf)
 }
 
-const pageOf = <Item>({ items, nextCursor }: Page, read: (record: JobRecord) => Item): PageOf<Item> => ({
-  items: items.map(read),
+const pageOf = <Item extends object>({ items, nextCursor }: Page, read: (record: JobRecord) => Item): PageOf<Item> => ({
+  items: items.map((record) => readAnyway(record, read)),
   nextCursor: nextCursor ?? null,
 })
+
+/** One job whose bytes cannot be decoded must not hide the others of its page: it is listed without them. */
+function readAnyway<Item extends object>(record: JobRecord, read: (record: JobRecord) => Item): Item {
+  try {
+    return read(record)
+  } catch (error) {
+    if (!isHoldfastError(error, 'SERIALIZATION_ERROR')) throw error
+  }
+  const { type, payload, tail } = record
+  const undecodable: { input?: Undecodable; output?: Undecodable } = {}
+  const input = undecodableOf(payload, () => decodeInput(typeNameOf(type), payload))
+  if (input) undecodable.input = input
+  const result = tail ? tail.result : record.result
+  const output = undecodableOf(result, () => decodeOutput(typeNameOf(type), result))
+  if (output) undecodable.output = output
+  const rest: JobRecord = {
+    ...record,
+    ...(input && { payload: undefined }),
+    ...(output && (tail ? { tail: { ...tail, result: undefined } } : { result: undefined })),
+  }
+  return { ...read(rest), undecodable }
+}
+
+function undecodableOf(bytes: Bytes | undefined, decode: () => unknown): Undecodable | undefined {
+  try {
+    decode()
+    return undefined
+  } catch (error) {
+    return { bytes: Uint8Array.from(bytes!), reason: (error as Error).message }
+  }
+}
 
 /**
  * A page of this face's jobs. A cursor is always the storage's own, after the last row that was read: so a storage page that

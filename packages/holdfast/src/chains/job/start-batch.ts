@@ -1,6 +1,7 @@
 // Chains to start and jobs to continue with, gathered as one batch for the storage: a job first, the chains that were started to
 // block it behind it. Nothing is written here.
 
+import { types } from 'node:util'
 import type { Clock } from '../../clock.ts'
 import { HoldfastError, invalidArgument, JobTypeValidationError } from '../../errors.ts'
 import type { JobRef, NewJob, Retention } from '../../storage/storage.ts'
@@ -123,7 +124,9 @@ export class StartBatch {
 
   async #jobOf(request: StartRequest, ref: JobRef, chain: JobRef, entry: Entry): Promise<NewJob> {
     const { typeName } = request
-    const input = await this.#options.registry.parseInput(typeName, request.input)
+    const parsed = this.#options.registry.parseInput(typeName, request.input)
+    // Not awaited unless it is a promise: an await would call `then` of any input that has one.
+    const input: unknown = types.isPromise(parsed) ? await parsed : parsed
     const payload = encodeInput(typeName, input)
     const job = {
       ...ref,

@@ -1,5 +1,6 @@
 // Jobs and chains as they are read: records whose types follow from the registry, as unions on `state`.
 
+import type { Undecodable } from '../../engine/job/job-view.ts'
 import type { TraceContext } from '../../engine/tracing.ts'
 import type { AttemptView } from '../../engine/job/job-view.ts'
 import type { JobSchedule } from '../../engine/schedule/slot-job.ts'
@@ -33,6 +34,8 @@ export interface JobFields<N extends string, Input, ChainName extends string, Bl
   /** The job before it in the chain, or the job that it was started to block. */
   readonly originId: string | null
   readonly input: Input
+  /** In a list: what cannot be decoded, as bytes; `input` or `output` is null then. Absent: all of it was decoded. */
+  readonly undecodable?: Readonly<Partial<Record<'input' | 'output', Undecodable>>>
   readonly priority: number
   /** Epoch ms, as every field that ends in `At`. */
   readonly createdAt: number
@@ -89,6 +92,8 @@ export type JobOf<T, N extends JobTypeName<T>> = N extends unknown
 
 export interface ChainFields<N extends string, Input> extends ChainRef<N> {
   readonly input: Input
+  /** In a list: what cannot be decoded, as bytes; `input` or `output` is null then. Absent: all of it was decoded. */
+  readonly undecodable?: Readonly<Partial<Record<'input' | 'output', Undecodable>>>
   readonly rootChainId: string
   readonly originId: string | null
   readonly priority: number

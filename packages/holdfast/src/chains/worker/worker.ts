@@ -1,5 +1,6 @@
 // createInProcessWorker: runs the jobs of chains on the engine's worker.
 
+import { readable } from '../../copy-option.ts'
 import { atMost } from '../../clock.ts'
 import { Connection } from '../../engine/connection.ts'
 import { type Health, healthOf, idleState } from '../../engine/health.ts'
@@ -199,7 +200,9 @@ class ChainWorker implements InProcessWorker {
     const { schedules, jobTypeRegistry } = this.#config
     if (schedules === undefined) return undefined
     return Promise.all(
-      Object.entries(schedules).map(([name, given]) => newScheduleOf(name, given, jobTypeRegistry, defaultRetention)),
+      readable('schedules', () => Object.entries(schedules)).map(([name, given]) =>
+        newScheduleOf(name, given, jobTypeRegistry, defaultRetention),
+      ),
     )
   }
 

@@ -1,5 +1,8 @@
 import { command } from '../command.ts'
 
+/** Findings of one code that are printed. */
+const shownOfCode = 3
+
 export const doctor = command({
   name: 'doctor',
   summary: 'find what may cost jobs or keep them from running',
@@ -13,10 +16,19 @@ export const doctor = command({
     if (out.isJson) out.json({ findings })
     else if (findings.length === 0) out.line('Nothing was found.')
     else {
-      for (const { code, severity, sentence, fix } of findings) {
+      // One that many types have, such as no_worker while nothing runs, would hide the others.
+      for (const [code, same] of Map.groupBy(findings, (finding) => finding.code)) {
+        const { severity, fix } = same[0]!
         out.line({ text: `${severity}  ${code}`, style: severity === 'error' ? 'red' : 'yellow' })
-        out.line(`  ${sentence}`)
-        out.line(`  ${fix}`)
+        const fixes = new Set(same.map((finding) => finding.fix))
+        for (const finding of same.slice(0, shownOfCode)) {
+          out.line(`  ${finding.sentence}`)
+          if (fixes.size > 1) out.line(`  ${finding.fix}`)
+        }
+        if (same.length > shownOfCode) {
+          out.line({ text: `  and ${same.length - shownOfCode} more; --json prints all`, style: 'dim' })
+        }
+        if (fixes.size === 1) out.line(`  ${fix}`)
       }
     }
     return findings.some(({ severity }) => severity === 'error') ? 1 : 0

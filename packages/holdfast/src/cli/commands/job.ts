@@ -6,7 +6,7 @@ import { timeline } from '../timeline.ts'
 
 export const job = command({
   name: 'job',
-  summary: 'show one job: why it is where it is, its values and error, and what happened to it',
+  summary: 'show one job: why it is where it is, its data and its history',
   arguments: [idArgument],
   options: {
     type: typeOption,

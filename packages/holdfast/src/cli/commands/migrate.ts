@@ -5,7 +5,7 @@ import { UsageError } from '../usage-error.ts'
 
 export const migrate = command({
   name: 'migrate',
-  summary: 'create or update the tables in Postgres, or open another storage once',
+  summary: 'create or update the tables of a storage',
   details: [
     'PostgresStorage does it itself unless migrate: false. SQLite and files are brought up to date when they are opened; Redis needs nothing.',
     'Without --url it takes HOLDFAST_URL, then DATABASE_URL.',

@@ -9,7 +9,7 @@ const { state: _, ...options } = changeOptions
 
 export const redrive = command({
   name: 'redrive',
-  summary: 'run failed jobs again, all that match, with other payloads if you like',
+  summary: 'run all failed jobs that match again, also with other payloads',
   details: ['--edit names a module whose default export returns the new payload: (payload, job) => payload.'],
   options: { ...options, edit: { kind: 'text', placeholder: 'file', summary: 'module that changes the payloads' } },
   asks: true,

@@ -4,7 +4,7 @@ import { command } from '../command.ts'
 export const retry = command({
   name: 'retry',
   aliases: ['revive'],
-  summary: 'run failed or cancelled jobs again, with their attempts counted anew',
+  summary: 'run failed or cancelled jobs again, with fresh attempts',
   details: ['With --all it asks first. Without --state it takes the failed jobs.'],
   arguments: changeArguments,
   options: changeOptions,

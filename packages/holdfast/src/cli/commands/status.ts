@@ -1,4 +1,5 @@
 import type { TypeSummary } from '../../engine/operate/type-summary.ts'
+import type { WorkerInfo } from '../../engine/work/presence.ts'
 import { command } from '../command.ts'
 import { counted } from '../../count-text.ts'
 import { typeText } from '../find-type.ts'
@@ -29,7 +30,7 @@ export const status = command({
       return 0
     }
     if (types.length === 0) out.line(`The storage (${driver}) has no jobs.`)
-    else out.table(types, columns)
+    else out.table(types, columnsFor(workers))
     out.line()
     out.line(`${counted(types.length, 'type')}, ${counted(workers.length, 'worker')}, ${driver}`)
     return 0
@@ -41,7 +42,7 @@ const byName = (a: TypeSummary, b: TypeSummary): number => (typeText(a) < typeTe
 export const waitingOf = ({ states }: TypeSummary): number =>
   states.queued + states.scheduled + states.failing + states.blocked
 
-const columns: readonly Column<TypeSummary>[] = [
+const columnsFor = (workers: readonly WorkerInfo[]): readonly Column<TypeSummary>[] => [
   { title: 'TYPE', of: typeText },
   { title: 'WAITING', kind: 'number', of: (type) => String(waitingOf(type)) },
   { title: 'DUE', kind: 'number', of: ({ due }) => String(due) },
@@ -53,11 +54,16 @@ const columns: readonly Column<TypeSummary>[] = [
     style: ({ states }) => (states.failed > 0 ? 'red' : undefined),
   },
   { title: 'COMPLETED', kind: 'number', of: ({ states }) => String(states.completed) },
-  { title: 'OLDEST', of: ({ oldestDueMs }) => (oldestDueMs === undefined ? '' : durationText(oldestDueMs)) },
-  { title: '', of: noteOf, style: () => 'yellow' },
+  { title: 'OLDEST', of: ({ oldestDueMs }) => (oldestDueMs === undefined ? '-' : durationText(oldestDueMs)) },
+  { title: 'NOTE', of: (type) => noteOf(type, workers), style: () => 'yellow' },
 ]
 
-export function noteOf({ paused, pausedGroups, slowedUntil }: TypeSummary): string {
+/** What keeps the jobs of a type from running. */
+export function noteOf(type: TypeSummary, workers: readonly WorkerInfo[]): string {
+  const { paused, pausedGroups, slowedUntil, due } = type
+  const isServed = ({ types }: WorkerInfo): boolean =>
+    types.some(({ face, name }) => face === type.face && name === type.name)
+  if (!paused && due > 0 && !workers.some(isServed)) return 'no worker'
   if (paused) return paused.by === undefined ? 'paused' : `paused by ${paused.by}`
   if (pausedGroups.length > 0) return `${counted(pausedGroups.length, 'group')} paused`
   return slowedUntil === undefined ? '' : 'slowed down'

@@ -2,7 +2,7 @@ import { command } from '../command.ts'
 
 export const sweep = command({
   name: 'sweep',
-  summary: 'delete what has expired: records, deduplication keys and key-value entries',
+  summary: 'delete expired records, deduplication keys and key-value entries',
   details: [
     'Workers do this by themselves. It also ends waiting jobs whose deadline is over. Counts to keep are known to workers only.',
   ],

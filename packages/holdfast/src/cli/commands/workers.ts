@@ -23,11 +23,22 @@ export const workers = command({
   },
 })
 
-export const workerColumns = (now: number): readonly Column<WorkerInfo>[] => [
+/** @param running jobs that run, by the label of their worker; without it, what the worker said when it was seen */
+export const workerColumns = (
+  now: number,
+  running?: Readonly<Record<string, number>>,
+): readonly Column<WorkerInfo>[] => [
   { title: 'WORKER', of: ({ label }) => label },
   { title: 'HOST', of: ({ host, pid }) => `${host}:${pid}` },
   { title: 'TYPES', of: ({ types }) => types.map(typeText).join(', ') },
-  { title: 'SLOTS', kind: 'number', of: ({ slotsUsed, concurrency }) => `${slotsUsed}/${concurrency}` },
+  {
+    title: 'SLOTS',
+    kind: 'number',
+    of: ({ label, slotsUsed, concurrency }) => `${running ? runningOf(running, label) : slotsUsed}/${concurrency}`,
+  },
   { title: 'DELAY', kind: 'number', of: ({ loopDelayMs }) => `${loopDelayMs} ms` },
   { title: 'SEEN', of: ({ lastSeenAt }) => ageText(Math.min(lastSeenAt, now), now) },
 ]
+
+const runningOf = (running: Readonly<Record<string, number>>, label: string): number =>
+  Object.hasOwn(running, label) ? running[label]! : 0

@@ -57,14 +57,18 @@ function footer({ message, opened }: TopView): Part[][] {
 
 /** The types have at most half of the room, so that workers and failures are always seen. */
 function bodyOf(view: TopView, columns: number, room: number): Part[][] {
-  const { types, selected, opened, workers, failures, now } = view
-  const workerLines = workers.length === 0 ? [] : table(workers, workerColumns(now), columns)
+  const { types, opened, workers, failures, now } = view
+  const workerLines = workers.length === 0 ? [] : table(workers, workerColumns(now, view.running), columns)
   const failureLines = failures.length === 0 ? [] : table(failures, failureColumns(now), columns)
   const rest = Math.min(workerLines.length, 6) + Math.min(failureLines.length, 8) + 4
   const typeRoom = Math.max(3, Math.min(types.length + 1, Math.max(Math.floor(room / 2), room - rest)))
-  const top = opened ? oneType(opened) : typeLines(types, selected, columns, typeRoom)
+  const top = opened ? oneType(opened, workers) : typeLines(view, columns, typeRoom)
   const left = room - top.length - 4
-  const shownWorkers = workerLines.slice(0, Math.max(2, left - Math.min(failureLines.length, Math.ceil(left / 2))))
+  const shownWorkers = shortened(
+    workerLines,
+    Math.max(3, left - Math.min(failureLines.length, Math.ceil(left / 2))),
+    (more) => `and ${counted(more, 'worker')} more`,
+  )
   return [
     ...(types.length === 0 ? [['The storage has no jobs.']] : top),
     [],
@@ -76,12 +80,20 @@ function bodyOf(view: TopView, columns: number, room: number): Part[][] {
   ]
 }
 
+/** At most so many lines. What is left out is told in the last one. */
+function shortened(lines: readonly Part[][], room: number, say: (more: number) => string): Part[][] {
+  if (lines.length <= room) return [...lines]
+  const kept = lines.slice(0, room - 1)
+  return [...kept, [{ text: say(lines.length - kept.length), style: 'dim' }]]
+}
+
 /** The selected one is always among them. */
-function typeLines(types: readonly TypeSummary[], selected: number, columns: number, room: number): Part[][] {
-  const shown = Math.max(1, room - 1)
+function typeLines({ types, selected, workers }: TopView, columns: number, room: number): Part[][] {
+  const isCut = types.length > room - 1
+  const shown = Math.max(1, room - (isCut ? 2 : 1))
   const first = Math.max(0, Math.min(selected - Math.floor(shown / 2), types.length - shown))
   const part = types.slice(first, first + shown)
-  const [titles, ...lines] = table(part, typeColumns, columns)
+  const [titles, ...lines] = table(part, typeColumns(workers), columns)
   return [
     titles!,
     ...lines.map((line, index): Part[] =>
@@ -89,6 +101,9 @@ function typeLines(types: readonly TypeSummary[], selected: number, columns: num
         ? line.map((one) => ({ text: typeof one === 'string' ? one : one.text, style: 'inverse' }))
         : line,
     ),
+    ...(isCut
+      ? [[{ text: `${first + 1} – ${first + part.length} of ${counted(types.length, 'type')}`, style: 'dim' } as const]]
+      : []),
   ]
 }
 
@@ -98,7 +113,7 @@ const count = (title: string, of: (type: TypeSummary) => number): Column<TypeSum
   of: (type) => String(of(type)),
 })
 
-const typeColumns: readonly Column<TypeSummary>[] = [
+const typeColumns = (workers: TopView['workers']): readonly Column<TypeSummary>[] => [
   { title: 'TYPE', of: typeText },
   count('WAITING', waitingOf),
   count('DUE', ({ due }) => due),
@@ -108,7 +123,7 @@ const typeColumns: readonly Column<TypeSummary>[] = [
     style: ({ states }) => (states.failed > 0 ? 'red' : undefined),
   },
   { title: 'OLDEST', of: ({ oldestDueMs }) => (oldestDueMs === undefined ? '-' : durationText(oldestDueMs)) },
-  { title: 'NOTE', of: noteOf, style: () => 'yellow' },
+  { title: 'NOTE', of: (type) => noteOf(type, workers), style: () => 'yellow' },
 ]
 
 const failureColumns = (now: number): readonly Column<Failure>[] => [
@@ -118,10 +133,10 @@ const failureColumns = (now: number): readonly Column<Failure>[] => [
   { title: 'ERROR', of: ({ message }) => message.split('\n', 1)[0]!, style: () => 'red' },
 ]
 
-const oneType = (type: TypeSummary): Part[][] => [
+const oneType = (type: TypeSummary, workers: TopView['workers']): Part[][] => [
   ...Object.entries(type.states).map(([state, jobs]): Part[] => [`${state.padEnd(12)}${String(jobs).padStart(10)}`]),
   [`${'oldest due'.padEnd(12)}${(type.oldestDueMs === undefined ? '-' : durationText(type.oldestDueMs)).padStart(10)}`],
-  [{ text: noteOf(type), style: 'yellow' }],
+  [{ text: noteOf(type, workers), style: 'yellow' }],
 ]
 
 /** Cut to the width of the screen. */

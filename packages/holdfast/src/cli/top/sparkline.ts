@@ -1,4 +1,4 @@
-// A row of block characters: the newest value on the right, the highest one full.
+// A row of block characters: the newest value on the right, the highest one full. What was not measured yet is empty.
 
 const blocks = [...'▁▂▃▄▅▆▇█']
 
@@ -11,5 +11,5 @@ export function sparkline(values: readonly number[], columns: number): string {
       ? blocks[0]!
       : blocks[Math.min(blocks.length - 1, Math.ceil((value / highest) * (blocks.length - 1)))]!,
   )
-  return drawn.join('').padStart(columns, blocks[0])
+  return drawn.join('').padStart(columns)
 }

@@ -23,6 +23,8 @@ export interface TopView {
   /** Those that need attention first. */
   readonly types: readonly TypeSummary[]
   readonly workers: readonly WorkerInfo[]
+  /** Jobs that run, by the label of their worker. Absent: too many run to read them. */
+  readonly running?: Readonly<Record<string, number>>
   readonly failures: readonly Failure[]
   readonly rates: Rates
   /** Index of the type that keys act on. */
@@ -33,8 +35,10 @@ export interface TopView {
   readonly message?: string
 }
 
-/** Failures that are read. */
-const mostFailures = 10
+/** Failures, and running jobs, that are read. */
+const [mostFailures, mostRunning] = [10, 200]
+/** Up to so many failed jobs the newest are found by sorting them. Of more, some are shown. */
+const mostSorted = 2_000
 
 export class Top {
   /** True once the operator left. */
@@ -45,12 +49,15 @@ export class Top {
   readonly #meter = new RateMeter()
   #types: readonly TypeSummary[] = []
   #workers: readonly WorkerInfo[] = []
+  #running: Readonly<Record<string, number>> | undefined
   #failures: readonly Failure[] = []
   /** Of the failures that were read: nothing changed while it is the same. */
   #failuresOf = ''
   #selected: NamedType | undefined
   #isOpened = false
   #message: string | undefined
+  /** The message of a failed look: it goes when one succeeds. */
+  #outage: string | undefined
   /** What `y` does. */
   #question: (() => Promise<string>) | undefined
 
@@ -68,9 +75,12 @@ export class Top {
       this.#types = (await this.#admin.types()).toSorted(byAttention)
       this.#workers = await this.#admin.workers()
       this.#meter.look(this.#types, counters, this.#clock.monotonic())
+      await this.#readRunning()
       await this.#readFailures()
+      if (this.#message !== undefined && this.#message === this.#outage) this.#message = undefined
+      this.#outage = undefined
     } catch (thrown) {
-      this.#message = `The storage does not answer: ${asError(thrown).message}`
+      this.#message = this.#outage = `The storage does not answer: ${asError(thrown).message}`
     }
   }
 
@@ -85,6 +95,7 @@ export class Top {
       now: this.#clock.now(),
       types: this.#types,
       workers: opened ? this.#workers.filter(({ types }) => types.some((type) => isSame(type, opened))) : this.#workers,
+      ...(this.#running && { running: this.#running }),
       failures: opened ? this.#failures.filter(({ job }) => isSame(job, opened)) : this.#failures,
       rates: this.#meter.rates,
       selected,
@@ -144,11 +155,33 @@ export class Top {
   async #readFailures(): Promise<void> {
     const counts = JSON.stringify(this.#types.map((type) => [typeText(type), type.states.failed]).toSorted())
     if (counts === this.#failuresOf) return
-    const { items } = await this.#admin.jobs.list({ states: ['failed'], order: 'desc', limit: mostFailures })
-    this.#failures = await Promise.all(
-      items.map(async (job) => ({ job, message: (await this.#admin.jobs.get(job))?.error?.message ?? '' })),
-    )
+    const failed = this.#types.reduce((sum, { states }) => sum + states.failed, 0)
+    const { items } = await this.#admin.jobs.list({
+      states: ['failed'],
+      order: failed <= mostSorted ? 'desc' : 'place',
+      limit: mostFailures,
+      error: true,
+    })
+    this.#failures = items.map((job) => ({ job, message: job.error?.message ?? '' }))
     this.#failuresOf = counts
+  }
+
+  /** What workers say of themselves is up to half a minute old. */
+  async #readRunning(): Promise<void> {
+    const types = this.#types.filter(({ states }) => states.processing > 0).map(({ face, name }) => ({ face, name }))
+    const labels = new Set(this.#workers.map(({ label }) => label))
+    // Of two workers with one label, none can be told from the other.
+    if (labels.size < this.#workers.length || types.length > mostRunning) {
+      this.#running = undefined
+      return
+    }
+    const query = { types, states: ['processing'], limit: mostRunning } as const
+    const { items, nextCursor } = types.length === 0 ? { items: [] } : await this.#admin.jobs.list(query)
+    const running = Map.groupBy(items, ({ workerId = '' }) => workerId)
+    this.#running =
+      nextCursor === undefined
+        ? Object.fromEntries([...running].map(([label, jobs]) => [label, jobs.length]))
+        : undefined
   }
 }
 

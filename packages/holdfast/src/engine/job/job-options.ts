@@ -1,5 +1,6 @@
 // The options of one job that every face has under the same words, and the fields of the storage that they become.
 
+import { definedFields } from './search-fields.ts'
 import { invalidArgument } from '../../errors.ts'
 import type { Table } from '../../resolve-options.ts'
 import type { JobGroup, NewJob, SearchFields, When } from '../../storage/storage.ts'
@@ -86,7 +87,7 @@ export function setSharedFields<Job extends Writable<SharedFields>>(job: Job, op
     job.deduplication = deduplicationOf(deduplication)
     checkDebounced(job)
   }
-  if (options.search !== undefined) job.search = options.search
+  if (options.search !== undefined) job.search = definedFields(options.search)
   return job
 }
 

@@ -24,11 +24,18 @@ export function checkedSearch(
   if (given === null || typeof given !== 'object' || Array.isArray(given)) {
     throw invalidArgument(name, 'an object of fields', given)
   }
-  const entries = Object.entries(given).filter((entry): entry is [string, SearchValue] => entry[1] !== undefined)
+  const fields = definedFields(given)
+  const entries = Object.entries(fields)
   if (declared) for (const [field, value] of entries) checkDeclared(name, field, value, declared)
-  const fields = Object.fromEntries(entries)
   checkSearchFields(fields)
   return entries.length > 0 ? fields : undefined
+}
+
+/** The fields that have a value. */
+export function definedFields(given: GivenFields): SearchFields {
+  return Object.fromEntries(
+    Object.entries(given).filter((entry): entry is [string, SearchValue] => entry[1] !== undefined),
+  )
 }
 
 function checkDeclared(name: string, field: string, value: SearchValue, declared: SearchFieldTypes): void {

@@ -16,8 +16,8 @@ import {
   resolveGroupPatch,
   resolvePatch,
 } from './limits-options.ts'
-import { overrideLimits, readLimitsOf } from './limits-store.ts'
-import type { LimitsOverride } from './stored-limits.ts'
+import { overrideLimits, readLimits, readLimitsOf } from './limits-store.ts'
+import type { LimitsOverride, StoredLimits } from './stored-limits.ts'
 
 /** How much of the limits is used. Instants are epoch ms, by the storage's clock. */
 export interface LimitsUse {
@@ -74,6 +74,16 @@ export const readLimitsOptions = {
   },
 } as const satisfies Table
 
+interface LimitsTarget {
+  readonly type: string
+  /** Keys of groups to show, too. */
+  readonly groups: readonly string[]
+  /** What was counted before. */
+  readonly counts?: CountsOfType | undefined
+}
+
+type CountsOfType = Pick<TypeCounts, 'states' | 'slowedUntil'>
+
 interface CallsOptions {
   readonly storage: GuardedStorage
   readonly clock: Clock
@@ -96,24 +106,64 @@ export class LimitsCalls {
     options: ReadLimitsOptions | undefined,
     own: { readonly limits?: LimitsOptions | undefined; readonly release: number },
   ): Promise<LimitsInfo> {
-    const { groups: asked = [] } = resolveOptions('limits', options, readLimitsOptions)
+    const { groups = [] } = resolveOptions('limits', options, readLimitsOptions)
     const { storage, whenConnected } = this.#options
     const stored = await whenConnected(() => readLimitsOf(storage, type))
+    return this.#info({ type, groups }, stored, own)
+  }
+
+  /**
+   * The limits of many types. What is stored of all of them is read in one call, and so are the counts of those that are given without.
+   * A type with limits that have a use, or with groups that were asked for, costs a call of its own.
+   */
+  async getMany(targets: readonly LimitsTarget[]): Promise<LimitsInfo[]> {
+    if (targets.length === 0) return []
+    const { storage, whenConnected } = this.#options
+    const wanted = new Set(targets.map(({ type }) => type))
+    const uncounted = targets.flatMap(({ type, counts }) => (counts ? [] : [type]))
+    const [stored, { types }] = await whenConnected(() =>
+      Promise.all([
+        readLimits(storage, (type) => wanted.has(type)),
+        uncounted.length > 0 ? storage.count({ types: uncounted }) : { types: [] },
+      ]),
+    )
+    const counted = new Map(types.map((counts) => [counts.type, counts]))
+    const own = { release: 0 }
+    return Promise.all(
+      targets.map(({ counts, ...target }) =>
+        this.#info(target, stored.get(target.type), own, counts ?? counted.get(target.type)),
+      ),
+    )
+  }
+
+  /** @param counts without a use of limits: enough for a type that has none */
+  async #info(
+    { type, groups: asked }: Omit<LimitsTarget, 'counts'>,
+    stored: StoredLimits | undefined,
+    own: { readonly limits?: LimitsOptions | undefined; readonly release: number },
+    counts?: CountsOfType,
+  ): Promise<LimitsInfo> {
+    const { storage, whenConnected } = this.#options
     const declared = stored?.declared ?? (own.limits && { limits: own.limits, release: own.release })
     const effective = effectiveLimits(stored, { limits: own.limits, release: own.release }) ?? none
     const groups = [...new Set([...effective.groups.keys(), ...asked])]
-    const query = { type, limits: claimLimits(effective) ?? {}, groups }
-    const { types } = await whenConnected(() => storage.count({ types: [type], limits: query }))
-    const counts = types.find((found) => found.type === type)
+    const limits = claimLimits(effective)
+    const use = async (): Promise<(CountsOfType & Partial<TypeCounts>) | undefined> => {
+      if (counts && !limits && groups.length === 0) return { ...counts, limits: { running: counts.states.processing } }
+      const query = { type, limits: limits ?? {}, groups }
+      const { types } = await whenConnected(() => storage.count({ types: [type], limits: query }))
+      return types.find((found) => found.type === type)
+    }
+    const used = await use()
     return {
       ...(declared && { declared }),
       ...(stored?.override && { override: stored.override }),
       effective: effective.type,
-      use: typeUse(counts),
+      use: typeUse(used),
       groups: groups.map((group) => {
         const override = stored?.groups && Object.hasOwn(stored.groups, group) ? stored.groups[group] : undefined
-        const use = groupUse(counts?.groups?.find((found) => found.group === group))
-        return { group, ...(override && { override }), effective: groupLimitsOf(effective, group), use }
+        const ofGroup = groupUse(used?.groups?.find((found) => found.group === group))
+        return { group, ...(override && { override }), effective: groupLimitsOf(effective, group), use: ofGroup }
       }),
     }
   }
@@ -136,7 +186,7 @@ export class LimitsCalls {
 
 const none = { type: {}, groups: new Map<string, GroupLimitsOptions>() }
 
-function typeUse(counts: TypeCounts | undefined): LimitsUse {
+function typeUse(counts: (CountsOfType & Pick<TypeCounts, 'limits'>) | undefined): LimitsUse {
   const { states, limits, slowedUntil } = counts ?? {}
   const waiting = states ? states.scheduled + states.queued + states.failing + states.blocked : 0
   return { ...useOf(limits), waiting, ...(slowedUntil !== undefined && { slowedUntil }) }

@@ -1,5 +1,9 @@
 // The limits of a type in the key-value store: one entry per type, with what code declared and what operators set over it.
 
+import { groupLimitsOptions, limitsOptions } from './limits-options.ts'
+import { resolveOptions, type Table } from '../../resolve-options.ts'
+import { integer, isFields, nonNegative, text } from '../../option-checks.ts'
+import { isValid, readJson } from '../read-json.ts'
 import type { KvKey } from '../../storage/kv.ts'
 import type { Bytes } from '../../storage/storage.ts'
 import { storedType } from '../../storage/stored-type.ts'
@@ -31,8 +35,44 @@ export const limitsTopic = storedType('limits', '')
 /** JSON has no Infinity: it becomes null, which means nothing else here. */
 export const encodeLimits = (stored: StoredLimits): Bytes => Buffer.from(JSON.stringify(stored))
 
-export const decodeLimits = (bytes: Bytes): StoredLimits =>
-  JSON.parse(Buffer.from(bytes).toString(), (_, value: unknown) => (value === null ? Infinity : value)) as StoredLimits
+/**
+ * A part that cannot be read, of a bad disk or another program, counts as absent: one entry must not stop the workers of its type. The
+ * next change replaces it.
+ */
+export function decodeLimits(bytes: Bytes): StoredLimits {
+  const json = readJson(bytes, (_, value: unknown) => (value === null ? Infinity : value)) as
+    | Partial<StoredLimits>
+    | undefined
+  const { declared, override, groups } = json ?? {}
+  const read = {
+    declared: isValid(() => checkDeclared(declared)) ? declared : undefined,
+    override: isValid(() => checkOverride(override, limitsOptions)) ? override : undefined,
+    groups: groupsOf(groups),
+  }
+  // Only what is there, so that an entry without a part equals one that never had it.
+  return Object.fromEntries(Object.entries(read).filter(([, part]) => part !== undefined)) as StoredLimits
+}
+
+function checkDeclared(declared: StoredLimits['declared']): void {
+  integer(0)('release', declared!.release)
+  isFields('limits', declared!.limits)
+  resolveOptions('declared', declared!.limits, limitsOptions)
+}
+
+function checkOverride(override: LimitsOverride<object> | undefined, table: Table): void {
+  nonNegative('at', override!.at)
+  if (override!.by !== undefined) text(256)('by', override!.by)
+  isFields('limits', override!.limits)
+  resolveOptions('override', override!.limits, table)
+}
+
+function groupsOf(groups: StoredLimits['groups']): StoredLimits['groups'] {
+  if (groups === null || typeof groups !== 'object') return undefined
+  const valid = Object.entries(groups).filter(([, override]) =>
+    isValid(() => checkOverride(override, groupLimitsOptions)),
+  )
+  return valid.length === 0 ? undefined : Object.fromEntries(valid)
+}
 
 /** The override with a patch applied. Undefined: nothing is left of it. */
 export function patched(

@@ -1,6 +1,6 @@
 // Which jobs a list shows and a bulk action changes: the options of every face, and the query for the storage.
 
-import { integer, isBoolean, isList, isObject, oneOf, text } from '../../option-checks.ts'
+import { integer, isBoolean, isFields, isList, oneOf, text } from '../../option-checks.ts'
 import type { Table } from '../../resolve-options.ts'
 import { stateNames } from '../../storage/rules/job/codes.ts'
 import { isTerminal } from '../../storage/rules/job/states.ts'
@@ -24,14 +24,19 @@ export interface JobFilter {
 /** A list of jobs. */
 export interface JobQuery extends JobFilter {
   /**
-   * By the instant of the add. Without it, and without createdFrom and createdTo, jobs come in the order in which the storage
-   * keeps them, whose pages cost the same whatever the number of jobs.
+   * `asc`, `desc`: by the instant of the add. `place`: in the order in which the storage keeps them, whose pages cost the same
+   * whatever the number of jobs. @default with createdFrom or createdTo 'desc', else 'place'
    */
-  readonly order?: 'asc' | 'desc' | undefined
+  readonly order?: 'asc' | 'desc' | 'place' | undefined
   /** The `nextCursor` of the page before. The other options must be the same. */
   readonly cursor?: string | undefined
   /** Most items of the page, 1 … 1000. @default 50 */
   readonly limit?: number | undefined
+  /**
+   * Time after which no further part of the storage is looked at for this page, in ms. The page has what was found by then, and a
+   * nextCursor. @default none
+   */
+  readonly maxMs?: number | undefined
   /** Whether items have their payload. @default false */
   readonly payload?: boolean | undefined
   /** Whether items have the latest error of their job. @default false */
@@ -46,18 +51,19 @@ export const waitingStates: readonly JobState[] = stateNames.filter(
 )
 
 export const filterOptions = {
-  states: { check: isListOfStates },
+  states: { check: isListOfStates, isData: true },
   group: { check: text(512) },
-  where: { check: isObject },
+  where: { check: isFields, isData: true },
   createdFrom: sharedOptions.runAt,
   createdTo: sharedOptions.runAt,
 } as const satisfies Table
 
 export const queryOptions = {
   ...filterOptions,
-  order: { check: oneOf('asc', 'desc') },
+  order: { check: oneOf('asc', 'desc', 'place') },
   cursor: { check: text(65_536) },
   limit: { default: 50, check: integer(1, 1_000) },
+  maxMs: { check: integer(0) },
   payload: { default: false, check: isBoolean },
   error: { default: false, check: isBoolean },
 } as const satisfies Table

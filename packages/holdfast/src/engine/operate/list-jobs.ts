@@ -1,5 +1,6 @@
 // One page of a list of jobs. A storage may answer with a part of a page, to bound its work: a few such parts make a page.
 
+import type { Clock } from '../../clock.ts'
 import type { JobRecord, Page, RecordPart } from '../../storage/storage.ts'
 import type { GuardedStorage } from '../guard.ts'
 import { conditionsOf, type JobQuery } from './job-filter.ts'
@@ -19,27 +20,29 @@ const maxCalls = 20
 
 /** @param types stored types; undefined: all */
 export async function listRecords(
-  storage: Pick<GuardedStorage, 'list'>,
+  { storage, clock }: { readonly storage: Pick<GuardedStorage, 'list'>; readonly clock: Clock },
   query: JobQuery & { readonly limit: number },
   types: readonly string[] | undefined,
   parts: readonly RecordPart[],
 ): Promise<Page> {
-  const { createdFrom, createdTo, order, limit } = query
-  const isByCreation = order !== undefined || createdFrom !== undefined || createdTo !== undefined
+  const { createdFrom, createdTo, order, limit, maxMs = Infinity } = query
+  const isByCreation = order === undefined ? createdFrom !== undefined || createdTo !== undefined : order !== 'place'
   const fixed = {
     of: 'jobs',
     ...conditionsOf(query, types),
     by: isByCreation ? 'created' : 'place',
-    order,
+    order: order === 'place' ? undefined : order,
     parts,
   } as const
   const items: JobRecord[] = []
+  const startedAt = clock.monotonic()
   let cursor = query.cursor
   for (let calls = 0; ; calls++) {
     const page = await storage.list({ ...fixed, cursor, limit: limit - items.length })
     items.push(...page.items)
     cursor = page.nextCursor
     if (cursor === undefined) return { ...page, items }
-    if (items.length >= limit || calls === maxCalls) return { ...page, items }
+    const isOver = calls === maxCalls || clock.monotonic() - startedAt >= maxMs
+    if (items.length >= limit || isOver) return { ...page, items }
   }
 }

@@ -21,7 +21,7 @@ import type { Explanation } from '../explain/explanation.ts'
 import type { GuardedStorage } from '../guard.ts'
 import type { Declared } from '../limits/effective-limits.ts'
 import type { WorkerInfo } from '../work/presence.ts'
-import { jobItem } from './job-item.ts'
+import { type JobItem, jobItem } from './job-item.ts'
 import { type JobTree, readTree } from './job-tree.ts'
 import type { JobQuery } from './job-filter.ts'
 import { type JobPage, listRecords } from './list-jobs.ts'
@@ -54,14 +54,14 @@ export class Operations {
     query: JobQuery & { readonly limit: number; readonly payload: boolean; readonly error: boolean },
     types: readonly string[] | undefined,
   ): Promise<JobPage> {
-    const { storage, codec, whenConnected } = this.options
+    const { storage, clock, codec, whenConnected } = this.options
     if (types?.length === 0) return { items: [] }
     const { payload, error } = query
     const parts: readonly RecordPart[] = [
       ...(payload ? (['payload'] as const) : []),
       ...(error ? (['error'] as const) : []),
     ]
-    const page = await whenConnected(() => listRecords(storage, query, types, parts))
+    const page = await whenConnected(() => listRecords({ storage, clock }, query, types, parts))
     return {
       ...page,
       items: page.items.map((record) => jobItem(record, { codec: payload ? codec : undefined, error })),
@@ -72,6 +72,13 @@ export class Operations {
     const { storage, whenConnected } = this.options
     const [record] = await whenConnected(() => storage.get([ref], { parts }))
     return record
+  }
+
+  /** Those that exist, in the order of the refs. */
+  async find(refs: readonly JobRef[]): Promise<JobItem[]> {
+    const { storage } = this.options
+    const records = await this.#inBatches(refs, (batch) => storage.get(batch, { parts: ['error'] }))
+    return records.flatMap((record) => (record ? [jobItem(record, { codec: undefined, error: true })] : []))
   }
 
   async summaries(types: readonly string[] | undefined): Promise<TypeSummary[]> {

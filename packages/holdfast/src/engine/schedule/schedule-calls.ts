@@ -1,6 +1,7 @@
 // The calls on schedules as a face shows them: `queue.schedules`, `client.schedules`, `tasks.schedules`. Each face says how its own
 // schedule becomes a stored one, and how a stored one is shown.
 
+import { invalidArgument } from '../../errors.ts'
 import { text } from '../../option-checks.ts'
 import { resolveOptions, type Table } from '../../resolve-options.ts'
 import type { PreviewedSlot } from './preview.ts'
@@ -50,8 +51,13 @@ export function splitSchedule<T extends Table & typeof scheduleOptions, G extend
   table: T,
 ): { readonly rule: Schedule; readonly rest: Omit<G, keyof ScheduleRule> } {
   const where = `schedule '${name}'`
-  const resolved = resolveOptions(where, given, table) as object
-  const rule = Object.fromEntries(Object.keys(scheduleOptions).map((key) => [key, given[key as keyof ScheduleRule]]))
+  if (given === undefined) throw invalidArgument(where, 'an object with cron or everyMs', given)
+  const resolved: Readonly<Record<string, unknown>> = resolveOptions(where, given, table as Table)
+  // Of those that are not given, the rule has the defaults itself.
+  const isGiven = (key: string): boolean => Object.hasOwn(given, key)
+  const rule = Object.fromEntries(
+    Object.keys(scheduleOptions).flatMap((key) => (isGiven(key) ? [[key, resolved[key]]] : [])),
+  )
   const rest = Object.fromEntries(Object.entries(resolved).filter(([key]) => !(key in scheduleOptions)))
   return { rule: resolveRule(where, rule), rest: rest as Omit<G, keyof ScheduleRule> }
 }

@@ -42,7 +42,7 @@ export class ScheduleStore {
   }
 
   async list(): Promise<StoredSchedule[]> {
-    return (await this.#entries(ownerKey(this.#owner))).map(({ value }) => decodeSchedule(value))
+    return (await this.#entries(ownerKey(this.#owner))).flatMap(({ value }) => decodeSchedule(value) ?? [])
   }
 
   /** How far each schedule is, by name. */
@@ -88,7 +88,8 @@ export class ScheduleStore {
   async remove(name: string): Promise<boolean> {
     const before = await this.#change(name, () => undefined)
     await this.#kv.delete(markKey(this.#owner, name))
-    return before !== undefined
+    // One that cannot be read is there, too.
+    return (await this.#kv.delete(entryKey(this.#owner, name))) || before !== undefined
   }
 
   /** Slots while it is paused are not fired, then or later. False if there is none. */
@@ -145,7 +146,8 @@ export class ScheduleStore {
     const key = releaseKey(this.#owner)
     for (;;) {
       const bytes = await this.#kv.get(key)
-      const last = bytes === undefined ? -1 : Number(Buffer.from(bytes))
+      const stored = bytes === undefined ? -1 : Number(Buffer.from(bytes))
+      const last = Number.isSafeInteger(stored) ? stored : -1
       if (last >= release) return last === release
       if (await this.#kv.cas(key, bytes, Buffer.from(String(release)))) return true
     }

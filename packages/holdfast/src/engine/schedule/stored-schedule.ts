@@ -1,5 +1,8 @@
 // A schedule in the key-value store: an entry per schedule, under the owner of its name. An owner is a queue, or a whole face.
 
+import { checkScheduleName, resolveRule, scheduleOptions } from './schedule.ts'
+import { integer, nonNegative, text } from '../../option-checks.ts'
+import { isValid, readJson } from '../read-json.ts'
 import { isDeepStrictEqual } from 'node:util'
 import type { KvKey } from '../../storage/kv.ts'
 import type { Bytes, NewJob, Retention, SearchFields } from '../../storage/storage.ts'
@@ -54,8 +57,34 @@ export function encodeSchedule(schedule: StoredSchedule): Bytes {
   return Buffer.from(JSON.stringify(json))
 }
 
-export function decodeSchedule(bytes: Bytes): StoredSchedule {
-  const { job, cron, everyMs, ...json } = JSON.parse(Buffer.from(bytes).toString()) as Json
+/** @returns undefined for an entry that cannot be read: it is left out, and the other schedules of its owner go on */
+export function decodeSchedule(bytes: Bytes): StoredSchedule | undefined {
+  const json = readJson(bytes) as Json | undefined
+  return isValid(() => checkSchedule(json!)) ? scheduleOf(json!) : undefined
+}
+
+function checkSchedule(json: Json): void {
+  const { name, since, paused, release, job } = json
+  checkScheduleName(name)
+  nonNegative('since', since)
+  if (paused !== undefined) nonNegative('paused.since', paused.since)
+  if (release !== undefined) integer(0)('release', release)
+  const rule = Object.keys(scheduleOptions).filter((key) => json[key as keyof Schedule] !== undefined)
+  const isEvery = json.everyMs !== undefined
+  resolveRule(
+    name,
+    // An interval is stored with the time zone that it does not use.
+    Object.fromEntries(
+      rule.filter((key) => !isEvery || key !== 'timeZone').map((key) => [key, json[key as keyof Schedule]]),
+    ),
+  )
+  text(1_024)('type', job.type)
+  if (job.payload !== undefined && typeof job.payload !== 'string') throw new TypeError('payload')
+  if (!Array.isArray(job.retention) || job.retention.length !== 3) throw new TypeError('retention')
+  for (const ms of job.retention) if (ms !== null) nonNegative('retention', ms)
+}
+
+function scheduleOf({ job, cron, everyMs, ...json }: Json): StoredSchedule {
   const [completedMs, failedMs, cancelledMs] = job.retention.map((ms) => ms ?? Infinity)
   const retention = { completedMs, failedMs, cancelledMs } as Retention
   const payload = job.payload === undefined ? {} : { payload: Buffer.from(job.payload, 'base64') }
@@ -81,4 +110,12 @@ export interface Mark {
 }
 
 export const encodeMark = (mark: Mark): Bytes => Buffer.from(JSON.stringify(mark))
-export const decodeMark = (bytes: Bytes): Mark => JSON.parse(Buffer.from(bytes).toString()) as Mark
+
+/** One that cannot be read is at the start: the storage decides by the version of the key. */
+export function decodeMark(bytes: Bytes): Mark {
+  const { passedTo, firedAt } = (readJson(bytes) ?? {}) as Partial<Mark>
+  return {
+    passedTo: Number.isSafeInteger(passedTo) ? passedTo! : -1,
+    ...(Number.isSafeInteger(firedAt) && { firedAt }),
+  }
+}

@@ -72,7 +72,9 @@ export class Exchange {
   /** @throws what the storage rejects with. Outcomes that were not sent are kept for the next exchange. */
   async run(): Promise<Exchanged> {
     const { outcomes, running, limits } = this.#options
-    const canClaim = (await outcomes.resend()) && (this.#stopping || (await running.confirm()))
+    // Nearly always there is nothing to send again or to confirm: then no tick is spent on it.
+    const areSent = outcomes.resendMs === Infinity || (await outcomes.resend())
+    const canClaim = areSent && (this.#stopping || running.size === 0 || (await running.confirm()))
     if (!canClaim) this.mayFindJobs = true
     // A claim keeps to the limits as they were at most 5 s ago. Nothing is read while no claim is to be sent.
     if (limits && canClaim && this.#willClaim && !limits.isFresh) await limits.refresh()
@@ -120,7 +122,12 @@ export class Exchange {
     slots.reserve(free)
     if (this.#wasFull && slots.free > 0) onSlotsLeft()
     const request = this.#request(free, batch, this.#nextTypes())
-    const claim = await storage.claim(request).finally(() => slots.unreserve(free))
+    let claim: Claim
+    try {
+      claim = await storage.claim(request)
+    } finally {
+      slots.unreserve(free)
+    }
     outcomes.report(batch, claim.settled)
     this.#wasFull = claim.jobs.length === free
     this.#mayFindAhead = this.#wasFull && --this.#aheadAfter <= 0
@@ -141,9 +148,12 @@ export class Exchange {
     const { worker, ...request } = this.#request(count, batch, types)
     const short = types.map((type) => ({ ...type, leaseMs: aheadLeaseMs }))
     prefetch.ask(count)
-    const claim = await storage
-      .claim({ ...request, worker: aheadWorker(worker), types: short })
-      .finally(() => prefetch.answered(count))
+    let claim: Claim
+    try {
+      claim = await storage.claim({ ...request, worker: aheadWorker(worker), types: short })
+    } finally {
+      prefetch.answered(count)
+    }
     outcomes.report(batch, claim.settled)
     this.#mayFindAhead = claim.jobs.length === count
     this.#foundNothing = claim.jobs.length > 0 ? 0 : this.#foundNothing + 1

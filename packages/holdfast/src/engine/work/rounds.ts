@@ -33,6 +33,9 @@ export interface RoundsOptions {
   readonly publishEvent: PublishEvent
 }
 
+/** Rounds that start in one pass of the event loop without waiting for the next one, at most: timers and I/O need their turn. */
+const startsPerPass = 32
+
 /** Pause before the next exchange, in ms, when the storage did not confirm what this worker holds. */
 const unconfirmedMs = 1_000
 
@@ -41,6 +44,10 @@ export class Rounds {
   #isStarted = false
   #stopping = false
   #isScheduled = false
+  /** Rounds of this pass of the event loop that did not wait for the next one. */
+  #starts = 0
+  /** Whether the next pass of the event loop plans the idle wait. */
+  #isPlanning = false
   #inFlight = 0
   /** A round was asked for while none could start: one follows those in flight. */
   #isFollowed = false
@@ -91,18 +98,31 @@ export class Rounds {
     this.schedule()
   }
 
-  /** Schedules a round at the next pass of the event loop, so that outcomes of one pass are sent together. */
+  /**
+   * Schedules a round at the next pass of the event loop, so that outcomes of one pass are sent together. While no attempt runs, none
+   * can follow: then the round starts at the end of this tick.
+   */
   schedule(): void {
     if (this.#isScheduled || !this.#canStart) {
       this.#isFollowed = true
       return
     }
     this.#isScheduled = true
-    this.#options.clock.soon(() => {
-      this.#isScheduled = false
-      if (this.#canStart) void this.#round()
-      else this.#isFollowed = true
-    })
+    const { clock, slots, prefetch } = this.#options
+    const waits = !slots.areIdle || prefetch.size > 0 || this.#starts === startsPerPass
+    if (waits || !clock.endOfTick) return clock.soon(this.#startScheduled)
+    if (this.#starts++ === 0) clock.soon(this.#nextPass)
+    clock.endOfTick(this.#startScheduled)
+  }
+
+  readonly #startScheduled = (): void => {
+    this.#isScheduled = false
+    if (this.#canStart) void this.#round()
+    else this.#isFollowed = true
+  }
+
+  readonly #nextPass = (): void => {
+    this.#starts = 0
   }
 
   /**
@@ -149,11 +169,18 @@ export class Rounds {
     const { resendMs } = outcomes
     if (canClaim && !this.#stopping && slots.free > 0) {
       this.#idle = { maxMs: resendMs, isPlanned: false }
-      clock.soon(() => void this.#planIdleWait())
+      if (this.#isPlanning) return
+      this.#isPlanning = true
+      clock.soon(this.#planNextPass)
     } else {
       this.#failures = 0
       wake.wakeAfter(canClaim ? resendMs : Math.min(resendMs, unconfirmedMs))
     }
+  }
+
+  readonly #planNextPass = (): void => {
+    this.#isPlanning = false
+    void this.#planIdleWait()
   }
 
   /**

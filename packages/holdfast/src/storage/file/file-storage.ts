@@ -4,7 +4,16 @@
 import { type Clock, systemClock } from '../../clock.ts'
 import { unsupported } from '../../errors.ts'
 import { resolveOptions } from '../../resolve-options.ts'
-import { checkClaim, checkCountQuery, checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
+import {
+  checkClaim,
+  checkCountQuery,
+  checkExtensions,
+  checkListQuery,
+  checkNewJobs,
+  checkOutcomes,
+  checkRecoverRequest,
+  checkSweepRequest,
+} from '../check.ts'
 import { diskFindings, syncFindings } from '../disk-findings.ts'
 import { ListenerRegistry } from '../listener-registry.ts'
 import { count } from '../memory/count.ts'
@@ -129,6 +138,7 @@ export class FileStorage implements Contract.Storage<never> {
   }
 
   async extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
+    checkExtensions(leases)
     return this.#call(({ move }) => extend(move, leases))
   }
 
@@ -139,6 +149,7 @@ export class FileStorage implements Contract.Storage<never> {
   }
 
   async recover(request: Contract.RecoverRequest): Promise<Contract.Recovered[]> {
+    checkRecoverRequest(request)
     return this.#call((turn) => recoverLost(turn, request))
   }
 
@@ -173,6 +184,7 @@ export class FileStorage implements Contract.Storage<never> {
   }
 
   async sweep(request: Contract.SweepRequest): Promise<Contract.Swept> {
+    checkSweepRequest(request)
     const session = this.#session.use()
     const swept = await session.journal.call(({ move, kv }) => sweep(move, kv, request))
     if (this.#session.opened === session) await session.sweep()

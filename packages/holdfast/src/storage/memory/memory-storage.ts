@@ -4,7 +4,16 @@ import { type Clock, systemClock } from '../../clock.ts'
 import { unsupported } from '../../errors.ts'
 import { resolveOptions } from '../../resolve-options.ts'
 import { memoryOptions } from '../options.ts'
-import { checkClaim, checkCountQuery, checkListQuery, checkNewJobs, checkOutcomes } from '../check.ts'
+import {
+  checkClaim,
+  checkCountQuery,
+  checkExtensions,
+  checkListQuery,
+  checkNewJobs,
+  checkOutcomes,
+  checkRecoverRequest,
+  checkSweepRequest,
+} from '../check.ts'
 import type * as Contract from '../storage.ts'
 import { sweepFindings, unsweptMs } from '../sweep-findings.ts'
 import { add } from '../rules/add.ts'
@@ -84,6 +93,7 @@ export class MemoryStorage implements Contract.Storage<never> {
   }
 
   async extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
+    checkExtensions(leases)
     return this.#move((move) => extend(move, leases))
   }
 
@@ -94,6 +104,7 @@ export class MemoryStorage implements Contract.Storage<never> {
   }
 
   async recover(request: Contract.RecoverRequest): Promise<Contract.Recovered[]> {
+    checkRecoverRequest(request)
     return this.#move((move) => recover(move, request, (type) => (type as TypeData).leases))
   }
 
@@ -129,6 +140,7 @@ export class MemoryStorage implements Contract.Storage<never> {
   }
 
   async sweep(request: Contract.SweepRequest): Promise<Contract.Swept> {
+    checkSweepRequest(request)
     return this.#move((move) => sweep(move, this.kv.data, request))
   }
 

@@ -20,6 +20,8 @@ export class MemoryMove implements Moves.Move {
   readonly #signals: SignalSink
   readonly #recorder: Recorder | undefined
   #kept: Set<Moves.Job> | undefined
+  /** Of the last job that was created: the next one is nearly always of this type, too. */
+  #lastType: TypeData | undefined
 
   constructor(data: Data, now: number, signals: SignalSink = new Signals(), recorder?: Recorder) {
     this.data = data
@@ -67,8 +69,9 @@ export class MemoryMove implements Moves.Move {
     return job
   }
 
-  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): MemoryJob | undefined {
-    const type = this.data.ensureType(fields.type)
+  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): TypeData | undefined {
+    const type = this.#lastType?.name === fields.type ? this.#lastType : this.data.ensureType(fields.type)
+    this.#lastType = type
     if (type.jobs.has(fields.id)) return undefined
     this.#recorder?.creates(fields.type, fields.id)
     const job = new MemoryJob(type, fields, this.now, runAt, this.takeNumber())
@@ -77,7 +80,7 @@ export class MemoryMove implements Moves.Move {
     type.counts[state]++
     type.jobs.set(job.id, job)
     enter(job, state === 'queued' ? type.readyList(job.priority) : type.later)
-    return job
+    return type
   }
 
   erase(job: MemoryJob): void {
@@ -284,8 +287,12 @@ export class MemoryMove implements Moves.Move {
     this.#signals.abort(job)
   }
 
-  event(job: MemoryJob, event: JobEvent['event'], attempt: number): void {
+  event(job: Moves.EventSource, event: JobEvent['event'], attempt: number): void {
     this.#signals.event(job, event, attempt, this.now)
+  }
+
+  hasListeners({ listeners }: TypeData): boolean {
+    return listeners.events.size > 0
   }
 
   /** After the call. */
@@ -295,6 +302,7 @@ export class MemoryMove implements Moves.Move {
 
   /** Deletes an unused type, but not while the call may be undone. */
   prune(type: TypeData): void {
+    this.#lastType = undefined
     if (!this.#recorder) this.data.prune(type, this.now)
   }
 }

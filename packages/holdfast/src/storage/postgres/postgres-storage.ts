@@ -5,9 +5,11 @@
 import {
   checkClaim,
   checkCountQuery,
+  checkExtensions,
   checkListQuery,
   checkNewJobs,
   checkOutcomes,
+  checkRecoverRequest,
   checkSweepRequest,
 } from '../check.ts'
 import { ListenerRegistry } from '../listener-registry.ts'
@@ -106,6 +108,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
     // A claim costs much, however few jobs it brings: a worker with 100 slots still gains from claims ahead.
     this.settings = {
       callTimeoutMs,
+      createdIndexed: true,
       claimsInFlight: 2,
       prefetchBelow: Infinity,
       openTransactions: Math.max(1, poolSize - 2),
@@ -159,6 +162,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
+    checkExtensions(leases)
     return extend(this.#open, leases)
   }
 
@@ -168,6 +172,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
   }
 
   async recover(request: Contract.RecoverRequest): Promise<Contract.Recovered[]> {
+    checkRecoverRequest(request)
     return recover(this.#open, request)
   }
 

@@ -30,17 +30,22 @@ const isPlain = ({ blockers, deduplication, group, maxWaiting }: NewJob): boolea
 /** Adds jobs up to one whose id is taken: then the Decider decides. @returns how many were added */
 function addPlain(move: Move, jobs: readonly NewJob[], verdicts: AddVerdict[]): number {
   const { now } = move
-  let woken: JobType | undefined
+  let last: JobType | undefined
+  let isWatched = false
   for (let index = 0; index < jobs.length; index++) {
-    const { type, id, token } = jobs[index]!
+    const { type: name, id, token } = jobs[index]!
     const runAt = dueAt(move, jobs[index]!)
     const state = waitingState(move, runAt)
-    const job = move.createWaiting(jobs[index]!, runAt, state)
-    if (!job) return index
+    const type = move.createWaiting(jobs[index]!, runAt, state)
+    if (!type) return index
     // Once, not for each of its jobs: nearly every call has jobs of one type.
-    if (job.type !== woken) move.wake((woken = job.type))
-    emitWaiting(move, job)
-    verdicts[index] = { verdict: 'added', job: { type, id, token, state, createdAt: now } }
+    if (type !== last) {
+      last = type
+      isWatched = move.hasListeners(type)
+      move.wake(type)
+    }
+    if (isWatched) move.event({ type, id, lease: undefined }, state, 0)
+    verdicts[index] = { verdict: 'added', job: { type: name, id, token, state, createdAt: now } }
   }
   return jobs.length
 }

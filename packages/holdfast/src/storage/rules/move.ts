@@ -52,6 +52,9 @@ export interface JobType {
   paused: Paused | undefined
 }
 
+/** The fields of a job that an event names. */
+export type EventSource = Pick<Job, 'type' | 'id' | 'lease'>
+
 export interface Job {
   readonly type: JobType
   readonly id: string
@@ -183,9 +186,9 @@ export interface Move {
   create(fields: NewJob, runAt: number, after: Job | undefined, origin: Job | undefined): Job
   /**
    * Creates a record that is ready, alone in its chain and in no group: nearly every add, in one step.
-   * Undefined if a job has this name: then nothing was done.
+   * Returns its type: no rule needs the job. Undefined if a job has this name: then nothing was done.
    */
-  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): Job | undefined
+  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): JobType | undefined
   /** Deletes a record whose place is `nowhere`. */
   erase(job: Job): void
   /** Must be called for every change of a job that setState and place do not make. */
@@ -248,7 +251,9 @@ export interface Move {
   /** The chain ended, or is gone. */
   done(chain: Job): void
   abort(job: Job): void
-  event(job: Job, event: JobEvent['event'], attempt: number): void
+  event(job: EventSource, event: JobEvent['event'], attempt: number): void
+  /** Whether the events of a type have a listener. To be asked where every job would make one. */
+  hasListeners(type: JobType): boolean
 }
 
 export const refOf = ({ type, id }: Job): JobRef => ({ type: type.name, id })

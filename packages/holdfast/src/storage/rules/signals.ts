@@ -1,16 +1,24 @@
 // The signals of one call: collected while it runs, and sent after it.
 
 import type { JobEvent, Signal, TopicKind } from '../storage.ts'
-import type { Job, JobType } from './move.ts'
+import type { EventSource, Job, JobType } from './move.ts'
 
 type Listener = (signal: Signal) => void
+type Completed = NonNullable<Signal['completed']>[number]
+
+interface Collected {
+  readonly ids: string[]
+  readonly events: JobEvent[]
+  readonly completed: Completed[]
+}
+
 export type Listeners = Readonly<Record<TopicKind, Set<Listener>>>
 
 export const newListeners = (): Listeners => ({ wake: new Set(), done: new Set(), abort: new Set(), events: new Set() })
 
 export class Signals {
   readonly #crossesProcesses: boolean
-  #collected: Map<JobType, Partial<Record<TopicKind, { ids: string[]; events: JobEvent[] }>>> | undefined
+  #collected: Map<JobType, Partial<Record<TopicKind, Collected>>> | undefined
 
   /** @param crossesProcesses hints are sent to other processes too: they are collected even without a listener in this one */
   constructor(crossesProcesses = false) {
@@ -26,15 +34,20 @@ export class Signals {
     if (kinds) delete kinds.wake
   }
 
-  done({ type, id }: Job): void {
-    if (this.#crossesProcesses || type.listeners.done.size > 0) this.#of(type, 'done').ids.push(id)
+  done(chain: Job): void {
+    const { type, id, token, state, result } = chain
+    if (!this.#crossesProcesses && type.listeners.done.size === 0) return
+    const { ids, completed } = this.#of(type, 'done')
+    ids.push(id)
+    // With the result inside a process, where it costs nothing. Between processes the hint must stay small.
+    if (!this.#crossesProcesses && state === 'completed' && chain.tail === chain) completed.push({ id, token, result })
   }
 
   abort({ type, id }: Job): void {
     if (this.#crossesProcesses || type.listeners.abort.size > 0) this.#of(type, 'abort').ids.push(id)
   }
 
-  event({ type, id, lease }: Job, event: JobEvent['event'], attempt: number, at: number): void {
+  event({ type, id, lease }: EventSource, event: JobEvent['event'], attempt: number, at: number): void {
     if (type.listeners.events.size === 0) return
     const entry = { event, id, attempt, at }
     this.#of(type, 'events').events.push(lease?.label === undefined ? entry : { ...entry, label: lease.label })
@@ -44,9 +57,13 @@ export class Signals {
   send(): Signal[] {
     if (!this.#collected) return []
     const hints: Signal[] = []
-    for (const [{ listeners }, signal] of this.#signals()) {
-      notify(listeners, signal)
-      if (this.#crossesProcesses && signal.kind !== 'events') hints.push(signal)
+    // Written out, without #signals(): nearly every call sends one.
+    for (const [type, kinds] of this.#collected) {
+      for (const kind in kinds) {
+        const signal = signalOf(type.name, kind as TopicKind, kinds[kind as TopicKind]!)
+        notify(type.listeners, signal)
+        if (this.#crossesProcesses && signal.kind !== 'events') hints.push(signal)
+      }
     }
     return hints
   }
@@ -58,19 +75,22 @@ export class Signals {
 
   *#signals(): Iterable<[JobType, Signal]> {
     for (const [type, kinds] of this.#collected ?? []) {
-      for (const [kind, { ids, events }] of Object.entries(kinds)) {
-        const topic = { kind: kind as TopicKind, type: type.name }
-        yield [type, kind === 'wake' ? topic : kind === 'events' ? { ...topic, events } : { ...topic, ids }]
-      }
+      for (const kind in kinds) yield [type, signalOf(type.name, kind as TopicKind, kinds[kind as TopicKind]!)]
     }
   }
 
-  #of(type: JobType, kind: TopicKind): { ids: string[]; events: JobEvent[] } {
+  #of(type: JobType, kind: TopicKind): Collected {
     this.#collected ??= new Map()
     let kinds = this.#collected.get(type)
     if (!kinds) this.#collected.set(type, (kinds = {}))
-    return (kinds[kind] ??= { ids: [], events: [] })
+    return (kinds[kind] ??= { ids: [], events: [], completed: [] })
   }
+}
+
+function signalOf(type: string, kind: TopicKind, { ids, events, completed }: Collected): Signal {
+  if (kind === 'wake') return { kind, type }
+  if (kind === 'events') return { kind, type, events }
+  return completed.length > 0 ? { kind, type, ids, completed } : { kind, type, ids }
 }
 
 /** Runs each listener in a microtask of its own, outside the call. */

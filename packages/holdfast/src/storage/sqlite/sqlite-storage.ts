@@ -7,9 +7,11 @@ import { resolveOptions } from '../../resolve-options.ts'
 import {
   checkClaim,
   checkCountQuery,
+  checkExtensions,
   checkListQuery,
   checkNewJobs,
   checkOutcomes,
+  checkRecoverRequest,
   checkSweepRequest,
 } from '../check.ts'
 import { diskFindings, syncFindings } from '../disk-findings.ts'
@@ -80,7 +82,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     const path = isInMemory ? resolved.path : resolve(resolved.path)
     this.#path = isInMemory ? undefined : path
     const instance = clock.newId()
-    this.settings = { callTimeoutMs, openTransactions: 1, exclusiveTransactions: true }
+    this.settings = { callTimeoutMs, createdIndexed: true, openTransactions: 1, exclusiveTransactions: true }
     this.features = {
       transactions: true,
       durable: durability === 'full' && !isInMemory,
@@ -147,6 +149,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   }
 
   async extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
+    checkExtensions(leases)
     return this.#write((move) => extend(move, leases))
   }
 
@@ -160,6 +163,7 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   }
 
   async recover(request: Contract.RecoverRequest): Promise<Contract.Recovered[]> {
+    checkRecoverRequest(request)
     return this.#write((move) => recover(move, request, (type) => move.held(type as SqliteType)))
   }
 

@@ -1,6 +1,7 @@
 // A key-value store over any Holdfast storage. Values are canonical text of the value codec, so that `cas` compares structure.
 // Invariant: two faces never share an entry, whatever the names of their stores.
 
+import { readable } from '../../copy-option.ts'
 import { type Clock, systemClock } from '../../clock.ts'
 import { Connection } from '../../engine/connection.ts'
 import type { Logger } from '../../engine/emit.ts'
@@ -131,11 +132,13 @@ export class StorageKvStore implements KvStore, AsyncDisposable {
     if (!this.#connection.isOpen) await this.#connection.use()
   }
 
-  #at(key: StoreKey): string[] {
-    const isKey = Array.isArray(key) && key.length > 0 && key.every((part) => typeof part === 'string')
+  #at(given: StoreKey): string[] {
+    // A copy: what is checked is what is used. It has no holes.
+    const key = readable('key', () => (Array.isArray(given) ? Array.from(given as readonly string[]) : []))
+    const isKey = key.length > 0 && key.every((part) => typeof part === 'string')
     const size = isKey ? key.reduce((sum, part) => sum + Buffer.byteLength(part), 0) : 0
     if (!isKey || size > largestKey) {
-      const got = isKey ? `${size} bytes` : printable(key)
+      const got = isKey ? `${size} bytes` : printable(given)
       const expected = `an array of strings, at most ${largestKey} bytes in all`
       throw usageError('INVALID_KEY', `key: expected ${expected}, got ${got}`)
     }

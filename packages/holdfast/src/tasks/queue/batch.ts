@@ -4,6 +4,7 @@
 //
 // A batch under one deduplication key is one move: with several, a failure between them would leave the key taken by a part.
 
+import { readable } from '../../copy-option.ts'
 import type { Clock } from '../../clock.ts'
 import { engineDefaults } from '../../engine/defaults.ts'
 import { BatchInterruptedError, invalidArgument, printable, StorageError, usageError } from '../../errors.ts'
@@ -39,9 +40,9 @@ export function batchOf(resume: string, size: number): Batch {
   return { name, accepted: Number(accepted) }
 }
 
-/** @throws TypeError INVALID_PAYLOADS */
-export function checkBatch(name: string, messages: unknown): asserts messages is readonly unknown[] {
-  if (Array.isArray(messages)) return
+/** A copy of the messages: the caller's array may change before they are sent. @throws TypeError INVALID_PAYLOADS, INVALID_ARGUMENT */
+export function batchItems(name: string, messages: unknown): readonly unknown[] {
+  if (readable(name, () => Array.isArray(messages))) return readable(name, () => Array.from(messages as unknown[]))
   throw usageError('INVALID_PAYLOADS', `${name}: expected an array, got ${printable(messages)}`)
 }
 

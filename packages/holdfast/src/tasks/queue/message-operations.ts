@@ -5,7 +5,7 @@ import { engineDefaults } from '../../engine/defaults.ts'
 import type { GuardedStorage } from '../../engine/guard.ts'
 import { type CancelOptions, cancelOptions, type CancelResult, cancelResult } from '../../engine/operate/cancel.ts'
 import type { Serde } from '../../engine/job/serde.ts'
-import { checkId } from '../../option-checks.ts'
+import { checkId, checkText, listOf } from '../../option-checks.ts'
 import { resolveOptions } from '../../resolve-options.ts'
 import type { ReviveVerdict } from '../../storage/storage.ts'
 import { cancelledWithin } from './cancel-message.ts'
@@ -55,7 +55,10 @@ export async function* failedMessages({ storage, type, serde }: Operating): Asyn
 
 /** @returns a verdict for each id, in order @throws TypeError INVALID_ARGUMENT */
 export async function reviveMessages({ storage, type }: Operating, ids: readonly string[]): Promise<ReviveVerdict[]> {
-  const jobs = ids.map((id) => (checkId(id), { type, id }))
+  const jobs = listOf('ids', ids).map((id, index) => {
+    checkText(`ids[${index}]`, id, 512)
+    return { type, id }
+  })
   const verdicts: ReviveVerdict[] = []
   for (let from = 0; from < jobs.length; from += engineDefaults.batch) {
     // A message that waits keeps its time.

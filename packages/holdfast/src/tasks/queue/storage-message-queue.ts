@@ -33,7 +33,7 @@ import { eventSink, logTo } from '../telemetry/log.ts'
 import {
   type Batch,
   batchOf,
-  checkBatch,
+  batchItems,
   checkKeyedBatch,
   messageIdIn,
   moveSize,
@@ -188,11 +188,11 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
    * @throws as enqueue; BATCH_INTERRUPTED, BATCH_TOO_LARGE, INVALID_PAYLOADS
    */
   async enqueueMany(messages: readonly unknown[], options?: ExtendedEnqueueOptions): Promise<EnqueueReceipt> {
-    checkBatch('messages', messages)
+    const all = batchItems('messages', messages)
     const given = options === undefined ? noOptions : resolveOptions('enqueueMany', options, extendedOptions)
-    if (given.deduplicationKey !== undefined) checkKeyedBatch(messages.length, given.resume)
+    if (given.deduplicationKey !== undefined) checkKeyedBatch(all.length, given.resume)
     checkNoMode(given.deduplication)
-    const payloads = messages.map((message, index) => encodeMessage(message, this.#encoding, index))
+    const payloads = all.map((message, index) => encodeMessage(message, this.#encoding, index))
     const due = dueOf(given)
     if (payloads.length === 0) return { status: 'enqueued', ids: [] }
     if (given.resume !== undefined) return this.#addBatch(batchOf(given.resume, payloads.length), payloads, given, due)

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ClaimedJob } from 'holdfast/storage'
 import { bytes, claim, ended, job } from './every-verb.ts'
 import { openStorage } from './storage-fixture.ts'
 
@@ -40,7 +41,68 @@ test('adds, claims and settles of plain jobs send the commands of their fast pat
     outcomes = claimedNow.jobs.map((each) => ended(each, 'completed'))
     assert.equal(claimedNow.jobs[0]!.timeoutMs, 5_000)
   })
-  assert.equal(namesOf(claimed), 'TIME HMGET ZRANGEBYSCORE ZRANGEBYSCORE ZRANGEBYSCORE MGET ZREM MSET ZADD')
+  assert.equal(namesOf(claimed), 'TIME HMGET ZRANGE ZRANGE ZRANGE ZRANGEBYSCORE MGET ZREM MSET ZADD')
   const settled = await commandsOf(() => storage.settle(outcomes))
   assert.equal(namesOf(settled), 'TIME HMGET MGET SET SET SET ZREM ZADD PUBSUB PUBLISH')
+})
+
+test('a claim of one job, with one outcome or none, sends the commands of the shortest path', async (t) => {
+  const { storage, commandsOf } = await openStorage(t)
+  const types = [{ type: 'mail', leaseMs: 30_000 }]
+  let number = 0
+  const claimOne = async (slots: number, outcomes: ReturnType<typeof ended>[] = []) => {
+    let jobs: readonly ClaimedJob[] = []
+    const commands = await commandsOf(async () => {
+      ;({ jobs } = await storage.claim({ worker: `w${number++}`, slots, types, outcomes }))
+    })
+    return { jobs, commands: namesOf(commands) }
+  }
+  await storage.add([job('a', {}, 60_000)])
+  const first = await claimOne(1)
+  assert.equal(first.commands, 'TIME HMGET ZRANGE ZRANGE ZRANGE GET ZREM SET ZADD')
+  await storage.add([job('b', {}, 60_000)])
+  const second = await claimOne(
+    1,
+    first.jobs.map((each) => ended(each, 'completed')),
+  )
+  assert.equal(second.commands, 'TIME HMGET ZRANGE ZRANGE ZRANGE MGET SET ZREM ZADD PUBLISH ZREM SET ZADD')
+  const third = await claimOne(
+    10,
+    second.jobs.map((each) => ended(each, 'completed')),
+  )
+  assert.deepEqual(third, { jobs: [], commands: 'TIME HMGET ZRANGE ZRANGE ZRANGE GET SET ZREM ZADD PUBLISH' })
+})
+
+test('a claim of one job answers when the next may be claimed: by a lease, a delay or a claim, not by a paused group', async (t) => {
+  const { storage, setTime } = await openStorage(t, { manualTime: true })
+  const start = 1_800_000_000_000
+  await setTime(start)
+  let number = 0
+  const claimWith = async (leaseMs: number, outcomes: ReturnType<typeof ended>[] = [], slots = 10) => {
+    return storage.claim({ worker: `w${number++}`, slots, outcomes, types: [{ type: 'mail', leaseMs }] })
+  }
+  const dueIn = ({ nextDue }: { nextDue?: { at: number } | null | undefined }) => nextDue && nextDue.at - start
+  assert.equal(dueIn(await claimWith(30_000)), null)
+  await storage.add([job('later', { delayMs: 50_000 })])
+  assert.equal(dueIn(await claimWith(30_000)), 50_000)
+  await storage.add([job('a', {}, 60_000)])
+  const a = await claimWith(30_000)
+  assert.equal(dueIn(a), 30_000)
+  await storage.add([job('b', {}, 60_000)])
+  const b = await claimWith(20_000, [ended(a.jobs[0]!, 'completed')])
+  assert.equal(dueIn(b), 20_000)
+  assert.equal(dueIn(await claimWith(30_000, [ended(b.jobs[0]!, 'completed')])), 50_000)
+  // One of several that were leased together: the others keep their entry, until the last has ended.
+  await storage.add(['c', 'd', 'e', 'f'].map((id) => job(id, {}, 60_000)))
+  const { jobs } = await claimWith(10_000)
+  assert.equal(jobs.length, 4)
+  for (const [index, each] of jobs.entries()) {
+    assert.equal(dueIn(await claimWith(30_000, [ended(each, 'completed')])), index < 3 ? 10_000 : 50_000)
+  }
+  // The lease of a paused group is none to wait for: then the storage is asked.
+  await storage.add([job('g', { group: { key: 'group' } }, 60_000)])
+  assert.equal((await claimWith(5_000)).jobs[0]!.id, 'g')
+  await storage.pause({ type: 'mail', group: 'group', paused: true })
+  assert.equal(dueIn(await claimWith(30_000)), undefined)
+  assert.equal((await storage.nextDueAt([{ type: 'mail', leaseMs: 1 }]))!.at - start, 50_000)
 })

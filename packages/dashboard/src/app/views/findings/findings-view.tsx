@@ -3,6 +3,7 @@
 import type { Finding, FindingsPage } from '../../../shared/api.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
+import { counted, number } from '../../lib/words.ts'
 import { useLive } from '../../state/live.ts'
 
 export function FindingsView() {
@@ -14,7 +15,7 @@ export function FindingsView() {
         <span class="muted">Checked every 30 s while this page is open</span>
       </header>
       <Loaded live={live} what="Looking for what is wrong">
-        {({ findings }) =>
+        {({ findings, cut }) =>
           findings.length === 0 ? (
             <Empty title="Nothing is wrong">
               <p>
@@ -23,13 +24,44 @@ export function FindingsView() {
             </Empty>
           ) : (
             <ul class="findings">
-              {findings.map((finding) => (
-                <FindingItem key={`${finding.code} ${finding.sentence}`} finding={finding} />
+              {[...Map.groupBy(findings, ({ code }) => code)].map(([code, same]) => (
+                <SameFindings key={code} findings={same} />
               ))}
+              {cut > 0 && <li class="muted">{counted(cut, 'more finding')} are not shown.</li>}
             </ul>
           )
         }
       </Loaded>
+    </>
+  )
+}
+
+/** Findings of one code that are shown whole. The others are sentences, behind a fold: a fleet that stands still has one per type. */
+const shownWhole = 3
+
+function SameFindings({ findings }: { readonly findings: readonly Finding[] }) {
+  const more = findings.slice(shownWhole)
+  return (
+    <>
+      {findings.slice(0, shownWhole).map((finding) => (
+        <FindingItem key={finding.sentence} finding={finding} />
+      ))}
+      {more.length > 0 && (
+        <li class="panel finding-more">
+          <details>
+            <summary>
+              {number(more.length)} more like this <code>{more[0]!.code}</code>
+            </summary>
+            <ul>
+              {more.map(({ sentence }) => (
+                <li key={sentence}>
+                  <bdi>{sentence}</bdi>
+                </li>
+              ))}
+            </ul>
+          </details>
+        </li>
+      )}
     </>
   )
 }

@@ -28,7 +28,8 @@ export function Timeline({ job }: { readonly job: JobPageData }) {
             key={index}
             class={`span ${span.kind}${span.isOpen ? ' open' : ''}`}
             style={{
-              left: `${((span.from - first.from) / length) * 100}%`,
+              // A short span at the end stays visible.
+              left: `min(${((span.from - first.from) / length) * 100}%, calc(100% - 3px))`,
               width: `${((span.to - span.from) / length) * 100}%`,
             }}
             title={`${textOf(span)}\n${instant(span.from)} – ${span.isOpen ? 'now' : instant(span.to)}`}

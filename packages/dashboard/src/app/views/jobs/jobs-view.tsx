@@ -13,7 +13,9 @@ import { navigate, query, setQuery, to } from '../../state/location.ts'
 import { ActionBar } from './action-bar.tsx'
 import { BulkDialog, type BulkTarget } from './bulk-dialog.tsx'
 import { FilterBar } from './filter-bar.tsx'
+import { JobHistogram } from './job-histogram.tsx'
 import { JobsTable, keyOf } from './jobs-table.tsx'
+import { LookOn } from './look-on.tsx'
 
 export function JobsView() {
   const [q, cursor, sort] = ['q', 'cursor', 'sort'].map((name) => query.value.get(name) ?? undefined)
@@ -80,6 +82,7 @@ export function JobsView() {
         </div>
       </header>
       <FilterBar types={shown.answer?.data.types ?? []} items={items} />
+      <JobHistogram q={q} sort={sort} />
       <ActionBar
         q={q ?? ''}
         chosen={chosen.length}
@@ -91,7 +94,11 @@ export function JobsView() {
         {(page) => (
           <>
             {page.items.length === 0 ? (
-              <NoJobs q={q} hasMore={page.nextCursor !== undefined} />
+              page.nextCursor === undefined ? (
+                <NoJobs q={q} />
+              ) : (
+                <LookOn key={place} q={q} sort={page.sort} cursor={page.nextCursor} />
+              )
             ) : (
               <JobsTable
                 items={page.items}
@@ -124,14 +131,7 @@ export function JobsView() {
   )
 }
 
-function NoJobs({ q, hasMore }: { readonly q: string | undefined; readonly hasMore: boolean }) {
-  if (hasMore) {
-    return (
-      <Empty title="Nothing on this page">
-        <p>The storage looked at many jobs without a match. The next page goes on from there.</p>
-      </Empty>
-    )
-  }
+function NoJobs({ q }: { readonly q: string | undefined }) {
   return (
     <Empty title={q ? 'No job matches' : 'No job yet'}>
       <p>
@@ -144,6 +144,8 @@ function NoJobs({ q, hasMore }: { readonly q: string | undefined; readonly hasMo
 }
 
 function Pager({ page, cursor }: { readonly page: JobsPage; readonly cursor: string | undefined }) {
+  // Then the next ones are looked at by themselves.
+  if (page.items.length === 0 && page.nextCursor !== undefined) return null
   if (cursor === undefined && page.nextCursor === undefined) {
     return page.items.length > 0 ? (
       <p class="muted pager">{counted(page.items.length, 'job')}, all that match.</p>

@@ -14,7 +14,7 @@ import { useLive } from '../../state/live.ts'
 import { may } from '../../state/session.ts'
 import { LimitDialog, type LimitTarget } from './limit-dialog.tsx'
 
-const columns = ['Type', 'At a time', 'Rate', 'Waiting', 'Frees', 'Set by']
+const columns = ['Type', 'At a time', 'Rate', 'Waiting', 'Next start', 'Set by']
 
 export function LimitsView() {
   const live = useLive<LimitsPage>('limits')
@@ -112,13 +112,13 @@ function Row({ of, onEdit }: { readonly of: LimitTarget; readonly onEdit: (targe
           <Bar used={use.waiting} of={maxWaiting} label="Waiting" />
         )}
       </td>
-      <td data-label="Frees" class="num">
+      <td data-label="Next start" class="num">
         {slowedUntil !== undefined ? (
           <span title="A handler was told to slow down">
             <Ago at={slowedUntil} />
           </span>
         ) : freesAt === undefined ? (
-          <span class="muted">free</span>
+          <span class="muted">now</span>
         ) : freesAt === Infinity ? (
           'when a job ends'
         ) : (

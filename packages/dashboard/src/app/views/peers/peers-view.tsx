@@ -31,7 +31,7 @@ export function PeersView() {
             ) : (
               <section class="panel" aria-label="Peers">
                 <table class="cards">
-                  <TableHead columns={columns} right={['Waiting']} hasActions={may('pause')} />
+                  <TableHead columns={columns} right={['Waiting']} hasActions={may('peers')} />
                   <tbody>
                     {peers.map((peer) => (
                       <Row key={peer.origin} peer={peer} onBlock={setBlocked} />
@@ -92,7 +92,7 @@ function Row({ peer, onBlock }: { readonly peer: PeerRow; readonly onBlock: (ori
       <td data-label="Last error">
         {lastError === undefined ? <span class="muted">–</span> : <code>{lastError}</code>}
       </td>
-      {may('pause') && (
+      {may('peers') && (
         <td class="right">
           <Buttons peer={peer} onBlock={onBlock} />
         </td>

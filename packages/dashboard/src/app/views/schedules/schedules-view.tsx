@@ -13,8 +13,9 @@ import { TableHead } from '../../parts/table-head.tsx'
 import { useLive } from '../../state/live.ts'
 import { may } from '../../state/session.ts'
 import { RuleDialog } from './rule-dialog.tsx'
+import { LastRun, RunStrip } from './run-strip.tsx'
 
-const columns = ['Schedule', 'Adds', 'Rule', 'Last', 'Next']
+const columns = ['Schedule', 'Rule', 'Runs', 'Last', 'Next']
 
 export function SchedulesView() {
   const live = useLive<SchedulesPage>('schedules')
@@ -58,7 +59,7 @@ interface RowProps {
 }
 
 function Row({ schedule, onEdit }: RowProps) {
-  const { face, owner, name, typeName, cron, everyMs, timeZone, lastAt, nextAt, next, paused } = schedule
+  const { face, owner, name, typeName, cron, everyMs, timeZone, lastAt, nextAt, next, paused, runs } = schedule
   const words = ruleWords(schedule)
   return (
     <tr>
@@ -69,12 +70,13 @@ function Row({ schedule, onEdit }: RowProps) {
             paused{paused.by === undefined ? '' : ` by ${paused.by}`}
           </span>
         )}
+        <span class="line note wrap">
+          adds{' '}
+          <a class="quiet" href={jobsHref(typeFilter({ face, name: typeName }))}>
+            <TypeName face={face} name={typeName} />
+          </a>
+        </span>
       </th>
-      <td data-label="Adds">
-        <a class="quiet" href={jobsHref(typeFilter({ face, name: typeName }))}>
-          <TypeName face={face} name={typeName} />
-        </a>
-      </td>
       <td data-label="Rule">
         {words ?? <code>{cron ?? `${everyMs} ms`}</code>}
         {cron !== undefined && (
@@ -83,8 +85,12 @@ function Row({ schedule, onEdit }: RowProps) {
           </span>
         )}
       </td>
+      <td data-label="Runs" class="strip-cell">
+        <RunStrip runs={runs} isPaused={paused !== undefined} typeName={typeName} face={face} />
+      </td>
       <td data-label="Last" class="num">
         <Ago at={lastAt} />
+        <LastRun runs={runs} />
       </td>
       <td data-label="Next" class="num">
         <Ago at={nextAt} />
@@ -102,7 +108,7 @@ function Row({ schedule, onEdit }: RowProps) {
         )}
       </td>
       {may('schedules') && (
-        <td class="right">
+        <td class="right actions">
           <Buttons target={{ face, owner, name }} isPaused={paused !== undefined} onEdit={() => onEdit(schedule)} />
         </td>
       )}

@@ -76,14 +76,14 @@ export function TypesView() {
 }
 
 /** A figure with its limit below it. The whole figure stands out when the limit is reached. */
-function Used({ used, of, unit }: { readonly used: number; readonly of: number; readonly unit: string }) {
+function Used({ used, of, unit }: { readonly used: number; readonly of: number; readonly unit?: string }) {
   return (
     <>
       <span class={used >= of ? 'full-text' : undefined}>
         {number(used)}
         {of !== Infinity && <span class="muted"> / {number(of)}</span>}
       </span>
-      {(of === Infinity) === (unit === 'no limit') && <span class="line note">{unit}</span>}
+      {of !== Infinity && unit !== undefined && <span class="line note">{unit}</span>}
     </>
   )
 }
@@ -102,7 +102,7 @@ function Row({ type, onAdd }: { readonly type: TypesRow; readonly onAdd: (queue:
       <CountCell type={type} label="Failed" count={states.failed} states={['failed']} />
       <CountCell type={type} label="Completed" count={states.completed} states={['completed']} />
       <td class="right num" data-label="Running">
-        <Used used={states.processing} of={concurrency} unit="no limit" />
+        <Used used={states.processing} of={concurrency} />
       </td>
       <td class={rate ? 'right num' : 'right num zero'} data-label="Rate">
         {rate ? (

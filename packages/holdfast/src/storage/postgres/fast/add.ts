@@ -16,10 +16,10 @@ import { LoadedRows, rowsMissing } from '../rules/loaded-rows.ts'
 import { PostgresMove } from '../rules/move.ts'
 import type { TypeRegistry } from '../rules/type-registry.ts'
 import { WorkingSet } from '../rules/working-set.ts'
-import { cell, jobCells, kindCodes, readyCodes } from '../sql/job-columns.ts'
-import { columns, param, settingLockTimeout, type Sql } from '../sql/statement.ts'
-import { arrayOf, encodeBytes, encodeText } from '../sql/text.ts'
-import { isWatched } from '../sql/watch-statements.ts'
+import { cell, jobCell, jobRowOf, kindCodes, readyCodes } from '../sql/job-columns.ts'
+import { columns, listParam, param, settingLockTimeout, type Sql } from '../sql/statement.ts'
+import { arrayOf, bytesArrayOf, encodeText } from '../sql/text.ts'
+import { isOneWatched } from '../sql/watch-statements.ts'
 import type { AfterCommit } from './after-commit.ts'
 
 /**
@@ -42,25 +42,25 @@ export function fastAddStatement({ at, now, statement, nextValue }: Sql, isJoine
      added AS (
        INSERT INTO ${at}jobs (seq, ord, tid, id, token, priority, max_attempts, keep_ms, created_at, run_at, state, kind,
          attempt, failures, ready, more, payload)
-       SELECT number, number, tid, id, token, priority, max_attempts, keep_ms, now, run_at,
+       SELECT number, number, tid, id, token, coalesce(priority, 0), max_attempts, keep_ms, now, run_at,
          CASE WHEN run_at <= now THEN ${stateCodes.queued} ELSE ${stateCodes.scheduled} END, ${kindCodes.alone}, 0, 0, ${readyCodes.ready}, more, payload
        FROM (
          SELECT g.*, clock.now, ${nextValue('numbers')} AS number,
            CASE WHEN delay_ms IS NOT NULL THEN now + delay_ms ELSE greatest(at, now) END AS run_at
          FROM clock, given AS g OFFSET 0) AS n
-       WHERE NOT EXISTS (SELECT 1 FROM existing) AND NOT ${isWatched(at, 'SELECT tid FROM given')}
+       WHERE NOT EXISTS (SELECT 1 FROM existing) AND NOT ${isOneWatched(at, listParam(1, 'integer[]'))}
        ${isJoined ? 'ON CONFLICT DO NOTHING' : ''} RETURNING 1)
      SELECT ${columns(
        'clock.now',
        'n.count',
        `CASE WHEN n.count > 0 THEN pg_notify(${param(11, 'text')}, ${param(12, 'text')}) END`,
-       ...jobCells('e'),
+       jobCell('e'),
      )} FROM clock CROSS JOIN (SELECT count(*) AS count FROM added) AS n LEFT JOIN existing AS e ON true`,
   )
 }
 
-/** Columns before those of the existing job. */
-const leadingCells = 3
+/** The column with the existing job. */
+const existingCell = 3
 
 /** Whether only the ids decide about these jobs. */
 export const isFastAdd = (jobs: readonly NewJob[]): boolean =>
@@ -157,10 +157,11 @@ function existingVerdicts(
   now: number,
 ): AddVerdict[] | undefined {
   // Nothing exists: a type is watched, and its events must be published.
-  if (rows[0]![leadingCells + cell.seq] === null) return undefined
+  if (rows[0]![existingCell] === null) return undefined
+  const existing = rows.map((row) => jobRowOf(row[existingCell]!))
+  if (existing.some((row) => Number(row[cell.kind]) === kindCodes.linked)) return undefined
   const loaded = new LoadedRows()
-  for (const row of rows) loaded.keepJob(row.slice(leadingCells), false)
-  if (rows.some((row) => Number(row[leadingCells + cell.kind]) === kindCodes.linked)) return undefined
+  for (const row of existing) loaded.keepJob(row, false)
   const set = new WorkingSet(loaded, types, true)
   try {
     const verdicts = add(new PostgresMove(set, now), jobs)
@@ -171,18 +172,32 @@ function existingVerdicts(
   }
 }
 
+/** The lists of the statement. What nearly no job has is null in all of them: such a list is sent empty. */
 function cellsOf(types: TypeRegistry, jobs: readonly NewJob[]): string[] {
-  const lists: Value[][] = [[], [], [], [], [], [], [], [], [], []]
+  const lists: Value[][] = [[], [], [], [], [], [], [], [], []]
+  const [tids, ids, tokens, priorities, maxAttempts, keeps, runAts, delays, mores] = lists
   for (const job of jobs) {
-    const { type, id, token, priority = 0, maxAttempts = null, retention, trace, timeoutMs, payload } = job
-    const weight = job.weight === 1 ? undefined : job.weight
-    const code = retentionCode(retention)
-    const apart = code === undefined ? retention : undefined
-    const isPlain = apart === undefined && trace === undefined && timeoutMs === undefined && weight === undefined
-    const more = isPlain ? null : JSON.stringify({ trace, timeoutMs, retention: apart, weight })
-    const cells = [types.tidOf(type)!, encodeText(id), encodeText(token), priority, maxAttempts, code ?? NaN]
-    cells.push(job.runAt ?? null, job.delayMs ?? null, more, encodeBytes(payload))
-    for (let index = 0; index < cells.length; index++) lists[index]!.push(cells[index]!)
+    const code = retentionCode(job.retention)
+    tids!.push(types.tidOf(job.type)!)
+    ids!.push(encodeText(job.id))
+    tokens!.push(encodeText(job.token))
+    priorities!.push(job.priority || null)
+    maxAttempts!.push(job.maxAttempts ?? null)
+    keeps!.push(code ?? NaN)
+    runAts!.push(job.runAt ?? null)
+    delays!.push(job.delayMs ?? null)
+    mores!.push(moreOf(job, code === undefined))
   }
-  return lists.map(arrayOf)
+  return [...lists.map(listOf), bytesArrayOf(jobs.map(({ payload }) => payload))]
 }
+
+/** The rare fields of a job, as JSON. @param hasRetention its retention has no number */
+function moreOf(job: NewJob, hasRetention: boolean): string | null {
+  const { trace, timeoutMs, retention } = job
+  const weight = job.weight === 1 ? undefined : job.weight
+  if (trace === undefined && timeoutMs === undefined && weight === undefined && !hasRetention) return null
+  return JSON.stringify({ trace, timeoutMs, retention: hasRetention ? retention : undefined, weight })
+}
+
+/** unnest() fills the shorter lists up with NULL. */
+const listOf = (values: readonly Value[]): string => (values.every((value) => value === null) ? '{}' : arrayOf(values))

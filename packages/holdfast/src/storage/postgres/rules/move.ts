@@ -69,12 +69,12 @@ export class PostgresMove implements Moves.Move {
     return job
   }
 
-  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): PostgresJob | undefined {
+  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): PostgresType | undefined {
     if (this.stored(fields)) return undefined
     const job = this.create(fields, runAt, undefined, undefined)
     this.setState(job, state)
     this.place(job, 'ready')
-    return job
+    return job.type
   }
 
   erase(job: PostgresJob): void {
@@ -245,8 +245,13 @@ export class PostgresMove implements Moves.Move {
     this.#signals.abort(job)
   }
 
-  event(job: PostgresJob, event: JobEvent['event'], attempt: number): void {
-    if (!this.set.loaded.watched.has(job.type.tid)) return this.#signals.event(job, event, attempt, this.now)
+  hasListeners(type: PostgresType): boolean {
+    return this.set.loaded.watched.has(type.tid) || type.listeners.events.size > 0
+  }
+
+  event(job: Moves.EventSource, event: JobEvent['event'], attempt: number): void {
+    const { tid } = job.type as PostgresType
+    if (!this.set.loaded.watched.has(tid)) return this.#signals.event(job, event, attempt, this.now)
     const { id, type, lease } = job
     const entry: JobEvent = { event, id, attempt, at: this.now }
     const events = this.#published.get(type.name)

@@ -42,7 +42,20 @@ export const numbersOf = (literal: string): number[] => literal.slice(1, -1).spl
 
 /** The input format of bytea. */
 export const encodeBytes = (bytes: Bytes | undefined): string | null =>
-  bytes === undefined ? null : `\\x${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')}`
+  bytes === undefined ? null : `\\x${hexOf(bytes)}`
+
+/** An array literal of bytes: hex digits need no search for what must be escaped. */
+export function bytesArrayOf(items: readonly (Bytes | undefined)[]): string {
+  let text = '{'
+  for (const bytes of items) {
+    if (text.length > 1) text += ','
+    text += bytes === undefined ? 'NULL' : `"\\\\x${hexOf(bytes)}"`
+  }
+  return text + '}'
+}
+
+const hexOf = ({ buffer, byteOffset, byteLength }: Bytes): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString('hex')
 
 /** From a column that was selected as hex. */
 export const decodeBytes = (hex: string | null): Bytes | undefined =>

@@ -10,6 +10,10 @@ const watchedRows = (at: string): string => `SELECT x.tid FROM ${at}watches AS x
 export const isWatched = (at: string, tids: string): string =>
   `EXISTS (SELECT 1 FROM ${at}watches AS x WHERE x.until > ${serverTime} AND x.tid IN (${tids}))`
 
+/** The same without a join: it costs less while no type is watched. @param tids an array */
+export const isOneWatched = (at: string, tids: string): string =>
+  `EXISTS (SELECT 1 FROM ${at}watches AS x WHERE x.until > ${serverTime} AND x.tid = ANY (${tids}))`
+
 /** A condition: one of these types is watched or ruled. Together, so that the list of types is read once. @param tids a subquery */
 export const isWatchedOrRuled = (at: string, tids: string): string =>
   `EXISTS (SELECT 1 FROM (${watchedRows(at)} UNION ALL ${ruledRows(at)}) AS x WHERE x.tid IN (${tids}))`

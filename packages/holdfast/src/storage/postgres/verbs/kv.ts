@@ -1,6 +1,7 @@
 // kv: keys and values in a table of their own, each verb one statement. `created` numbers the entries, so that a list can skip those
 // that were added after it began.
 
+import { checkKvLimit, checkKvWrite } from '../../check.ts'
 import { decodeKvKey, encodeKvKey, type KeyValue, type KvKey, type KvPage, type KvWrite } from '../../kv.ts'
 import { decodeKvCursor, encodeKvCursor } from '../../rules/kv-cursor.ts'
 import type { Bytes } from '../../storage.ts'
@@ -78,7 +79,9 @@ export class PostgresKv implements KeyValue {
     return row && decodeBytes(row[0]!)
   }
 
-  async set(key: KvKey, value: Bytes, { ttlMs }: KvWrite = {}): Promise<void> {
+  async set(key: KvKey, value: Bytes, options: KvWrite = {}): Promise<void> {
+    checkKvWrite(options)
+    const { ttlMs } = options
     await this.#query(this.#statements.set, [encodeKvKey(key), encodeBytes(value), ttlMs ?? null])
   }
 
@@ -86,12 +89,9 @@ export class PostgresKv implements KeyValue {
     return this.cas(key, undefined, value, options)
   }
 
-  async cas(
-    key: KvKey,
-    expected: Bytes | undefined,
-    next: Bytes | undefined,
-    { ttlMs }: KvWrite = {},
-  ): Promise<boolean> {
+  async cas(key: KvKey, expected: Bytes | undefined, next: Bytes | undefined, options: KvWrite = {}): Promise<boolean> {
+    checkKvWrite(options)
+    const { ttlMs } = options
     const { get, add, change, eraseExpected } = this.#statements
     const name = encodeKvKey(key)
     if (!expected && !next) return (await this.#query(get, [name])).length === 0
@@ -110,6 +110,7 @@ export class PostgresKv implements KeyValue {
   }
 
   async list(prefix: KvKey, { limit, cursor }: { limit: number; cursor?: string }): Promise<KvPage> {
+    checkKvLimit(limit)
     const [newest, after] = cursor === undefined ? [null, ''] : decodeKvCursor(cursor)
     const start = encodeKvKey(prefix)
     // A prefix ends in '/', and '0' is the character after '/'.

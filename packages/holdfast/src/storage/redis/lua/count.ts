@@ -73,33 +73,44 @@ local function next_start(name, list, key, weight)
   return use
 end
 
+-- Of many types each command counts, so sets that few types have are looked for by one of them.
+local till_now, after_now = format('%.0f', now), '(' .. format('%.0f', now)
 for index, name in ipairs(names) do
   local t = type_of(name)
   local p = t.p
-  local sets = { p .. 'aside' }
-  for _, priority in ipairs(priorities(t)) do sets[#sets + 1] = p .. 'ready:' .. priority end
-  local waiting, due, first = lots.count(p), lots.count(p, now), first_score(p .. 'lots')
-  for _, set in ipairs(sets) do
-    waiting = waiting + call('ZCARD', set)
-    due = due + call('ZCOUNT', set, '-inf', now)
+  local numbers = call('HMGET', p .. 'type', 'lots', 'ended')
+  local waiting, due, first = tonumber(numbers[1] or 0), 0, INF
+  if waiting > 0 then due, first = lots.count(p, now), first_score(p .. 'lots') end
+  local function add_set(set)
+    local size = call('ZCARD', set)
+    if size == 0 then return end
+    waiting = waiting + size
+    due = due + call('ZCOUNT', set, '-inf', till_now)
     first = math.min(first, first_score(set))
   end
-  local failing = call('ZCARD', p .. 'failing')
-  local queued = due - call('ZCOUNT', p .. 'failing', '-inf', now)
+  add_set(p .. 'aside')
+  for _, priority in ipairs(priorities(t)) do add_set(p .. 'ready:' .. priority) end
+  local failing, failing_due, blocked, leased, lost, groups_paused = 0, 0, 0, 0, 0, {}
+  if call('EXISTS', p .. 'failing', p .. 'blocked', p .. 'leases', p .. 'claims', p .. 'paused') > 0 then
+    failing, blocked = call('ZCARD', p .. 'failing'), call('ZCARD', p .. 'blocked')
+    if failing > 0 then failing_due = call('ZCOUNT', p .. 'failing', '-inf', till_now) end
+    leased = claims.leased(p)
+    if leased > 0 then lost = claims.lost(p) end
+    local found = call('HGETALL', p .. 'paused')
+    for at = 1, #found, 2 do groups_paused[#groups_paused + 1] = { found[at], decode(found[at + 1]) } end
+  end
+  local queued = due - failing_due
   -- By the states' numbers, plus one.
   local states = {}
-  states[${state.scheduled + 1}], states[${state.blocked + 1}] = waiting - failing - queued, call('ZCARD', p .. 'blocked')
-  states[${state.queued + 1}], states[${state.processing + 1}] = queued, claims.leased(p)
+  states[${state.scheduled + 1}], states[${state.blocked + 1}] = waiting - failing - queued, blocked
+  states[${state.queued + 1}], states[${state.processing + 1}] = queued, leased
   states[${state.failing + 1}] = failing
   for state = ${state.completed}, ${state.cancelled} do
-    states[state + 1] = call('ZCOUNT', p .. 'done:' .. state, '(' .. now, '+inf')
+    states[state + 1] = call('ZCOUNT', p .. 'done:' .. state, after_now, '+inf')
   end
-  states[${state.completed + 1}] = states[${state.completed + 1}] + ends.count(p)
-  local groups_paused = {}
-  local found = call('HGETALL', p .. 'paused')
-  for at = 1, #found, 2 do groups_paused[#groups_paused + 1] = { found[at], decode(found[at + 1]) } end
+  if numbers[2] then states[${state.completed + 1}] = states[${state.completed + 1}] + ends.count(p) end
   answers[index] = {
-    name, states, due + claims.lost(p), waiting - due, first <= now and first or false,
+    name, states, due + lost, waiting - due, first <= now and first or false,
     t.paused or false, groups_paused, t.flow and (t.flow.slowed or 0) > now and t.flow.slowed or false,
   }
   if asked and asked[1] == name then

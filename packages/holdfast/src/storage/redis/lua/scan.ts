@@ -3,10 +3,15 @@
 import { stateCodes as state } from '../../rules/job/codes.ts'
 import { flags } from '../codec/record.ts'
 
-/** ARGV: the types, or false for all. Answers with each type and its priorities. */
+/** Answers with the names of all types that have, or had, a job. */
+export const typeNames = `
+return pack({ now, call('SMEMBERS', base .. ':types') })
+`
+
+/** ARGV: types. Answers with each type and its priorities. */
 export const types = `
 local answers = {}
-for index, name in ipairs(cmsgpack.unpack(ARGV[1]) or call('SMEMBERS', base .. ':types')) do
+for index, name in ipairs(cmsgpack.unpack(ARGV[1])) do
   answers[index] = { name, priorities(type_of(name)) }
 end
 return pack({ now, answers })

@@ -45,7 +45,7 @@ import { pause } from './pause.ts'
 import { recover, recoverRules } from './recover.ts'
 import { remove } from './remove.ts'
 import { revive } from './revive.ts'
-import { fields, sizes, types as typeList, window } from './scan.ts'
+import { fields, sizes, typeNames, types as typeList, window } from './scan.ts'
 import { refusals, settle, settleRules } from './settle.ts'
 import { serverTime, start } from './start.ts'
 import { sweep } from './sweep.ts'
@@ -93,6 +93,7 @@ export function makeScripts(time = serverTime, fewest = fewestListedTogether) {
     get: make('get', 'no-writes', ends, standing, get),
     count: make('count', 'no-writes', rate, limits, ring, firstLease, count),
     nextDueAt: makeFast('nextDueAt', 'no-writes', fastNextDueAt, rate, firstLease, nextDueAt),
+    typeNames: make('typeNames', 'no-writes', typeNames),
     types: make('types', 'no-writes', typeList),
     fields: make('fields', 'no-writes', fields),
     sizes: make('sizes', 'no-writes', sizes),

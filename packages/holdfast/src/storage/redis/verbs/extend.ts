@@ -1,5 +1,6 @@
 // extend: one call of lua/extend.ts.
 
+import { checkExtensions } from '../../check.ts'
 import { refusalNames } from '../../rules/job/codes.ts'
 import type { Extension, LeaseVerdict } from '../../storage.ts'
 import { leaseCodes } from '../codec/codes.ts'
@@ -9,6 +10,7 @@ import type { Unpacked } from '../codec/unpack.ts'
 import type { ScriptRunner } from './script-runner.ts'
 
 export async function extend(scripts: ScriptRunner, leases: readonly Extension[]): Promise<LeaseVerdict[]> {
+  checkExtensions(leases)
   const asked = leases.map((lease) => {
     const { type, id, worker, attempt, leaseMs } = lease
     return [type, id, worker, attempt, leaseMs, packReport(lease)]

@@ -1,5 +1,6 @@
 // The key-value contract: an entry under a key of its own, and indexes for list and sweep (lua/kv.ts).
 
+import { checkKvLimit, checkKvWrite } from '../../check.ts'
 import { decodeKvKey, encodeKvKey, type KeyValue, type KvKey, type KvPage, type KvWrite } from '../../kv.ts'
 import { decodeKvCursor, encodeKvCursor } from '../../rules/kv-cursor.ts'
 import type { Bytes } from '../../storage.ts'
@@ -34,6 +35,7 @@ export class RedisKv implements KeyValue {
   }
 
   async list(prefix: KvKey, { limit, cursor }: { limit: number; cursor?: string }): Promise<KvPage> {
+    checkKvLimit(limit)
     const [newest, after] = cursor === undefined ? [undefined, ''] : decodeKvCursor(cursor)
     const asked = packed([encodeKvKey(prefix), after, newest, Math.min(limit, 2 ** 31)])
     const answer = await this.#scripts.ask('kvList', [asked])
@@ -48,9 +50,10 @@ export class RedisKv implements KeyValue {
     compare: boolean,
     expected: Bytes | undefined,
     value: Bytes | undefined,
-    { ttlMs }: KvWrite = {},
+    options: KvWrite = {},
   ): Promise<{ applied: boolean; existed: boolean }> {
-    const asked = packed([encodeKvKey(key), compare, expected, value, ttlMs])
+    checkKvWrite(options)
+    const asked = packed([encodeKvKey(key), compare, expected, value, options.ttlMs])
     // A delete may run when memory is full.
     const [, applied, existed] = await this.#scripts.ask(value ? 'kvWrite' : 'kvDelete', [asked], durable)
     return { applied: applied as boolean, existed: existed as boolean }

@@ -11,6 +11,7 @@ import {
   instant,
   isApart,
   isPlainStart,
+  type newCells,
   payloadCell,
   readJob,
   type Row,
@@ -116,6 +117,15 @@ export class JobRows {
   add(job: SqliteJob): void {
     this.#keep(job)
     this.touch(job)
+  }
+
+  /** Writes the row of a new job. @param cells of addPlainJob */
+  insert(type: SqliteType, cells: ReturnType<typeof newCells>): void {
+    // Deleted rows first: the job may have the id of one of them.
+    if (this.#dirty.length > 0) this.flush()
+    // From now on it is there.
+    type.jobs.delete(cells[2] as string)
+    this.#statements.addPlainJob.run(...cells)
   }
 
   erase(job: SqliteJob): void {

@@ -4,6 +4,7 @@ import { RowJob, type Rows } from '../../rows/job.ts'
 import { decodeMore, encodeMore } from '../../rows/more.ts'
 import { retentionCode } from '../../retention.ts'
 import { stateCodes, stateNames } from '../../rules/job/codes.ts'
+import type { NewJob, Retention } from '../../storage.ts'
 import type { SqliteType } from './type.ts'
 
 /** Payloads with more bytes are stored in holdfast_payloads. */
@@ -61,9 +62,35 @@ export function readJob(rows: Rows<SqliteType>, type: SqliteType, row: Row): Sql
 
 /** The columns that never change, without those that a plain job does not have: group and chain. */
 export function fixedCells(job: SqliteJob): Cell[] {
-  const code = retentionCode(job.retention) ?? null
-  const keepMs = code === Infinity ? -1 : code && instant(code)
-  return [job.accepted, job.type.tid, job.id, job.token, job.maxAttempts ?? null, job.priority, keepMs, job.createdAt]
+  const { accepted, type, id, token, maxAttempts = null, priority, createdAt } = job
+  return [accepted, type.tid, id, token, maxAttempts, priority, keepCell(job.retention), createdAt]
+}
+
+function keepCell(retention: Retention): number | null {
+  const code = retentionCode(retention) ?? null
+  return code === Infinity ? -1 : code && instant(code)
+}
+
+/** True of a new plain job (rules/add.ts) that is a row in holdfast_jobs and nothing else: nearly every one. */
+export const hasRowAlone = (job: NewJob): boolean =>
+  job.trace === undefined &&
+  job.timeoutMs === undefined &&
+  job.expiresInMs === undefined &&
+  job.search === undefined &&
+  job.onBlockerFailure === undefined &&
+  (job.weight === undefined || job.weight === 1) &&
+  (job.payload === undefined || job.payload.byteLength <= inlineBytes) &&
+  retentionCode(job.retention) !== undefined
+
+/** The cells of such a job, in the order of addPlainJob (connection/statements.ts). */
+export function newCells(
+  { tid }: SqliteType,
+  job: NewJob,
+  { accepted, now, runAt, state }: { accepted: number; now: number; runAt: number; state: 'queued' | 'scheduled' },
+): Cell[] {
+  const { id, token, maxAttempts, priority = 0, payload } = job
+  const fixed: Cell[] = [accepted, tid, id, token, maxAttempts ?? null, priority, keepCell(job.retention), now]
+  return [...fixed, payload ?? null, stateCodes[state], instant(runAt), accepted]
 }
 
 /** The columns that change: last those that an end or a renewal of a lease changes. */

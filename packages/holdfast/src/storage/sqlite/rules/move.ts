@@ -5,7 +5,7 @@ import { emptyFlow, type Flow, type GroupState, isGroupNeeded } from '../../rule
 import type * as Moves from '../../rules/move.ts'
 import { Signals } from '../../rules/signals.ts'
 import { newRowJob } from '../../rows/new-job.ts'
-import type { SqliteJob } from './job.ts'
+import { hasRowAlone, newCells, type SqliteJob } from './job.ts'
 import type { SqliteGroup } from './group.ts'
 import { Members } from './members.ts'
 import { Ring } from './ring.ts'
@@ -63,12 +63,23 @@ export class SqliteMove implements Moves.Move {
     return job
   }
 
-  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): SqliteJob | undefined {
+  createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): SqliteType | undefined {
     if (this.stored(fields)) return undefined
+    if (hasRowAlone(fields)) return this.#insert(fields, runAt, state)
     const job = this.create(fields, runAt, undefined, undefined)
     this.setState(job, state)
     this.place(job, 'ready')
-    return job
+    return job.type
+  }
+
+  /** Writes the row at once, and makes no object: nearly no call reads a job that it has added. */
+  #insert(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): SqliteType {
+    const type = this.set.types.ensure(fields.type)
+    this.set.jobs.insert(type, newCells(type, fields, { accepted: this.takeNumber(), now: this.now, runAt, state }))
+    this.set.types.count(type, state, 1)
+    // It may precede those that were read.
+    this.#ready.delete(type)
+    return type
   }
 
   erase(job: SqliteJob): void {
@@ -256,8 +267,12 @@ export class SqliteMove implements Moves.Move {
     this.#signals.abort(job)
   }
 
-  event(job: SqliteJob, event: JobEvent['event'], attempt: number): void {
+  event(job: Moves.EventSource, event: JobEvent['event'], attempt: number): void {
     this.#signals.event(job, event, attempt, this.now)
+  }
+
+  hasListeners({ listeners }: SqliteType): boolean {
+    return listeners.events.size > 0
   }
 
   /** Notifies the listeners of this process, after the commit. Returns the hints for other processes. */

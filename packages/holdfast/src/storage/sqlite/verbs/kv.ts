@@ -1,5 +1,6 @@
 // Key-value entries in a table of their own. A list passes over entries that were created after it began: by `created`.
 
+import { checkKvLimit, checkKvWrite } from '../../check.ts'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Bytes } from '../../storage.ts'
 import {
@@ -93,6 +94,7 @@ export class SqliteKv implements KeyValue {
   }
 
   async set(key: KvKey, value: Bytes, options?: KvWrite): Promise<void> {
+    checkKvWrite(options)
     await this.#access.write((table, now) => table.set(encodeKvKey(key), value, now, options))
   }
 
@@ -101,6 +103,7 @@ export class SqliteKv implements KeyValue {
   }
 
   async cas(key: KvKey, expected: Bytes | undefined, next: Bytes | undefined, options?: KvWrite): Promise<boolean> {
+    checkKvWrite(options)
     return this.#access.write((table, now) => {
       const encoded = encodeKvKey(key)
       if (!isSameValue(table.get(encoded, now)?.value, expected)) return false
@@ -115,6 +118,7 @@ export class SqliteKv implements KeyValue {
   }
 
   async list(prefix: KvKey, { limit, cursor }: { limit: number; cursor?: string }): Promise<KvPage> {
+    checkKvLimit(limit)
     const from = cursor === undefined ? undefined : decodeKvCursor(cursor)
     return this.#access.read((table, now) => {
       const [newest, after] = from ?? [table.newest(), '']

@@ -3,6 +3,7 @@
 
 import { stateCodes as state } from '../../../rules/job/codes.ts'
 import { flags, leasedByClaim } from '../../codec/record.ts'
+import { claimOne } from './claim-one.ts'
 import { readLine, takeLine } from './line.ts'
 import { firstDue } from './next-due-at.ts'
 import { readOutcomes, writeOutcomes } from './settle.ts'
@@ -16,13 +17,17 @@ if #request[4] == 1 and not wanted[6] and request[3] <= 3500 and #list <= 17500 
   if wanted[3] then slots = math.min(slots, wanted[3]) end
   local state = call('HMGET', p .. 'type', 'paused', 'prios', 'watched', 'flow', 'lots')
   local is_plain = not state[1] and not state[2] and not state[4] and not (state[3] and tonumber(state[3]) > now)
+  local leases, claim_end
+  if is_plain and not state[5] and #list <= 5 and slots > 0 then
+${claimOne}  end
   -- The rules take lost leases back.
-  if is_plain then
+  if leases then is_plain = tonumber(leases[2] or INF) > now and claim_end > now
+  elseif is_plain then
     is_plain = #call('ZRANGEBYSCORE', p .. 'leases', '-inf', now, 'LIMIT', 0, 1) == 0
       and #call('ZRANGEBYSCORE', p .. 'claims', '-inf', now, 'LIMIT', 0, 1) == 0
   end
   ${readOutcomes}
-  local job_keys, job_ids, granted, written, leases = {}, {}, {}, {}, {}
+  local job_keys, job_ids, granted, written, entries = {}, {}, {}, {}, {}
   local by_claim, till_text
   ${readLine}
   for index, id in ipairs(job_ids) do job_keys[index] = p .. 'job:' .. id end
@@ -51,7 +56,7 @@ if #request[4] == 1 and not wanted[6] and request[3] <= 3500 and #list <= 17500 
       record = record .. added
       granted[index + 1] = record
       written[size + 1], written[size + 2] = job_keys[index], record
-      if not by_claim then leases[size + 1], leases[size + 2] = till_text, job_ids[index] end
+      if not by_claim then entries[size + 1], entries[size + 2] = till_text, job_ids[index] end
       size = size + 2
     end
   end
@@ -65,7 +70,7 @@ if #request[4] == 1 and not wanted[6] and request[3] <= 3500 and #list <= 17500 
         call('HSET', p .. 'claims:left', request[1], #job_ids)
         call('HSET', p .. 'claims:ids', request[1], pack(job_ids))
       else
-        call('ZADD', p .. 'leases', unpack(leases))
+        call('ZADD', p .. 'leases', unpack(entries))
       end
     end
     -- A claim that finds less than it has slots for is followed by nextDueAt: the answer has it already.

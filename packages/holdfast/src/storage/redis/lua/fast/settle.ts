@@ -75,7 +75,7 @@ export const readOutcomes = `
 `
 
 /** In bytes: every listener is sent every result up to this size. */
-const publishedResultBytes = 4_096
+export const publishedResultBytes = 4_096
 
 /** A till of true: the record is deleted at once. */
 export const writeOutcomes = `
@@ -103,8 +103,9 @@ ${leaveClaim}    end
       entries = {}
       for index, id in ipairs(ids) do
         local record, result = records[index], list[5 * index]
-        local _, body = unpack_one(record, byte(record, 1) == ${flags.later} and 18 or 10)
-        entries[index] = (not result or #result <= ${publishedResultBytes}) and { id, body[1], result } or id
+        -- The token is the first element of the body, which has fewer than 16.
+        local _, token = unpack_one(record, byte(record, 1) == ${flags.later} and 19 or 11)
+        entries[index] = (not result or #result <= ${publishedResultBytes}) and { id, token, result } or id
       end
     end
     call('PUBLISH', p .. 'done', pack(entries))

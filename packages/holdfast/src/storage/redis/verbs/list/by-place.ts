@@ -8,26 +8,49 @@ import { unpackSearch } from '../../codec/search.ts'
 import type { ScriptRunner } from '../script-runner.ts'
 import { decodePlaceCursor, encodePlaceCursor, type PlaceCursor } from './place-cursor.ts'
 import { placeSegments } from './place-segments.ts'
-import { typesOf } from './scan.ts'
+import { typeNamesOf, typesOf } from './scan.ts'
 import { fieldOrders, searchSegments } from './search-segments.ts'
 import { type Entry, type Found, type ReadRecords, readWindow, type Segment, sizesOf } from './window.ts'
 
 /** Members that a page looks at if a filter may pass over some of them, at least. */
 const membersAtOnce = 250
-/** Sets that a page looks at, at most. */
-const segmentsAtOnce = 500
+/** Sets, and types, that a page looks at, at most. */
+const [segmentsAtOnce, typesAtOnce] = [500, 100]
 /** How many times as large the sets of states may be that are read instead of the search index. */
 const mostLarger = 4
 
 export async function listByPlace(scripts: ScriptRunner, query: ListQuery, read: ReadRecords): Promise<Found> {
   const cursor = query.cursor === undefined ? undefined : decodePlaceCursor(query.cursor)
   const { where, types } = query
-  const ofStates = async (): Promise<Segment[]> =>
-    (await typesOf(scripts, types)).flatMap((type) => placeSegments(type, query))
-  if (!where || (cursor && cursor.order < fieldOrders)) return readPage(scripts, query, read, await ofStates(), cursor)
-  const found = await searchSegments(scripts, types, where, cursor)
+  const isSearch = where !== undefined && (!cursor || cursor.order >= fieldOrders)
+  if (!isSearch) return readPage(scripts, query, read, await stateSegments(scripts, query, cursor), cursor)
+  const found = { segments: await searchSegments(scripts, types, where, cursor), isAll: true }
   if (cursor || !query.states) return readPage(scripts, query, read, found, cursor)
-  return readSmaller(scripts, query, read, found, await ofStates())
+  const ofStates = await stateSegments(scripts, query, undefined)
+  // Of many types the sizes of all sets would have to be read: the index is followed, which is one set per type.
+  return ofStates.isAll
+    ? readSmaller(scripts, query, read, found.segments, ofStates.segments)
+    : readPage(scripts, query, read, found, cursor)
+}
+
+/** Segments to read, in no order. Not all: those of further types come after the last of them. */
+interface Segments {
+  readonly segments: readonly Segment[]
+  readonly isAll: boolean
+}
+
+/** Of the first types from the cursor on. */
+async function stateSegments(
+  scripts: ScriptRunner,
+  query: ListQuery,
+  cursor: PlaceCursor | undefined,
+): Promise<Segments> {
+  const sign = query.order === 'asc' ? 1 : -1
+  const names = (await typeNamesOf(scripts, query.types))
+    .filter((name) => !cursor || sign * compareText(name, cursor.type) >= 0)
+    .toSorted((a, b) => sign * compareText(a, b))
+  const types = await typesOf(scripts, names.slice(0, typesAtOnce))
+  return { segments: types.flatMap((type) => placeSegments(type, query)), isAll: names.length <= typesAtOnce }
 }
 
 /**
@@ -48,10 +71,12 @@ async function readSmaller(
     { segments: found, size: sum(sizes.slice(0, found.length)) },
     { segments: ofStates, size: sum(sizes.slice(found.length)) },
   ].toSorted((a, b) => a.size - b.size)
-  const page = await readPage(scripts, query, read, plans[0]!.segments, undefined)
+  const readPlan = ({ segments }: { readonly segments: readonly Segment[] }): Promise<Found> =>
+    readPage(scripts, query, read, { segments, isAll: true }, undefined)
+  const page = await readPlan(plans[0]!)
   const isFull = page.nextCursor === undefined || page.found.length === query.limit
   if (isFull || plans[1]!.size > plans[0]!.size * mostLarger) return page
-  const other = await readPage(scripts, query, read, plans[1]!.segments, undefined)
+  const other = await readPlan(plans[1]!)
   return other.found.length > page.found.length ? other : page
 }
 
@@ -61,7 +86,7 @@ async function readPage(
   scripts: ScriptRunner,
   query: ListQuery,
   read: ReadRecords,
-  unordered: readonly Segment[],
+  { segments: unordered, isAll }: Segments,
   cursor: PlaceCursor | undefined,
 ): Promise<Found> {
   const backwards = query.order !== 'asc'
@@ -93,11 +118,11 @@ async function readPage(
       const record = records[index]
       // The entry of a search may be of an earlier life of its id, which has expired and is not swept yet.
       if (record && (entry.createdAt === undefined || entry.createdAt === record.createdAt)) found.push(record)
-      const isLast = from + index === entries.length - 1 && finished === segments.length
+      const isLast = from + index === entries.length - 1 && finished === segments.length && isAll
       if (found.length === query.limit && !isLast) return { found, nextCursor: encodePlaceCursor(entry.segment, entry) }
     }
   }
-  if (finished === segments.length) return { found }
+  if (finished === segments.length && isAll) return { found }
   return { found, nextCursor: encodePlaceCursor(segments[last ? finished : finished - 1]!, last) }
 }
 
@@ -122,6 +147,7 @@ const hasFilter = ({ of, group, where, chain, rootOnly, createdFrom, createdTo }
 type Position = Pick<Segment, 'type' | 'order'>
 
 function comparePositions(a: Position, b: Position): number {
-  if (a.type !== b.type) return a.type < b.type ? -1 : 1
-  return a.order - b.order
+  return compareText(a.type, b.type) || a.order - b.order
 }
+
+const compareText = (a: string, b: string): number => (a === b ? 0 : a < b ? -1 : 1)

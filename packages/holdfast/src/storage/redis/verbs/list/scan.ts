@@ -15,9 +15,16 @@ export interface ListedType {
   readonly priorities: readonly number[]
 }
 
-/** Types with the priorities of their jobs. @param names @default every type that has, or had, a job */
-export async function typesOf(scripts: ScriptRunner, names?: readonly string[]): Promise<ListedType[]> {
-  const [, answers] = await scripts.ask('types', [packed(names ? [...new Set(names)] : false)])
+/** Names without repetition. @param names @default every type that has, or had, a job */
+export async function typeNamesOf(scripts: ScriptRunner, names?: readonly string[]): Promise<string[]> {
+  if (names) return [...new Set(names)]
+  const [, found] = await scripts.ask('typeNames', [])
+  return (found as List).map((name) => text(name!))
+}
+
+/** Types with the priorities of their jobs. @param names without repetition */
+export async function typesOf(scripts: ScriptRunner, names: readonly string[]): Promise<ListedType[]> {
+  const [, answers] = await scripts.ask('types', [packed(names)])
   return (answers as List[]).map(([type, priorities]) => ({ type: text(type), priorities: priorities as number[] }))
 }
 
@@ -36,7 +43,8 @@ export async function scanCreated(
   scripts: ScriptRunner,
   query: ListQuery,
 ): Promise<{ entries: ReadEntries; isTruncated: boolean }> {
-  const segments = (await typesOf(scripts, query.types)).flatMap((type) => placeSegments(type, query))
+  const types = await typesOf(scripts, await typeNamesOf(scripts, query.types))
+  const segments = types.flatMap((type) => placeSegments(type, query))
   const sizes = segments.length === 0 ? [] : await sizesOf(scripts, segments)
   const share = fairShare(sizes, mostJobs)
   const [whole, large] = [

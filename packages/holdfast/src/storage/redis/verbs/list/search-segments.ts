@@ -4,7 +4,7 @@
 import type { SearchRange, SearchValue, Where } from '../../../storage.ts'
 import { unitBytes } from '../../codec/search.ts'
 import type { ScriptRunner } from '../script-runner.ts'
-import { typesOf } from './scan.ts'
+import { typeNamesOf } from './scan.ts'
 import { type ListedJob, type Segment, sizesOf } from './window.ts'
 
 /** Segments of one field have so many numbers. Those of the first field begin with it: below are the segments of states. */
@@ -19,7 +19,7 @@ export async function searchSegments(
 ): Promise<Segment[]> {
   const fields = Object.entries(where).map(([name, wanted]) => rangesOf(name, wanted))
   if (fields.length === 0 || fields.some((ranges) => ranges.length === 0)) return []
-  const types = names ? [...new Set(names)] : (await typesOf(scripts)).map(({ type }) => type)
+  const types = await typeNamesOf(scripts, names)
   const ofTypes = types.map((type) =>
     fields.map((ranges, field) =>
       ranges.map((range, index): Segment => ({ ...range, type, order: (field + 1) * fieldOrders + index })),
