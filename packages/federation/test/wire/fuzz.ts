@@ -1,4 +1,4 @@
-// Fuzzes v1 messages:  npm run fuzz:federation [-- <messages> [<seed>]]
+// Fuzzes v1 messages:  npm run fuzz:federation [-- <messages> [<seed> [<seconds>]]]
 //
 // Each changed message goes to the functions of the wire and to the real receiving side. Exit code 0: none was accepted, none failed.
 
@@ -8,7 +8,7 @@ import { isUnchanged, mutatedMessage, originalText, receive, receiveByHandler, s
 // Nearly every message is refused with an error, and its stack is not read.
 Error.stackTraceLimit = 0
 
-const [count = '1000000', seed = String(Date.now() % 2 ** 31)] = process.argv.slice(2)
+const [count = '1000000', seed = String(Date.now() % 2 ** 31), longest = '86400'] = process.argv.slice(2)
 for (const read of [receive, receiveByHandler]) {
   const first = await read(originalText)
   if (!first || !isUnchanged(first)) throw new Error('The message that was not changed is refused.')
@@ -24,7 +24,7 @@ const result = await fc.check(
     unchanged += 1
     return received !== undefined && byHandler !== undefined && isUnchanged(received) && isUnchanged(byHandler)
   }),
-  { numRuns: Number(count), seed: Number(seed) },
+  { numRuns: Number(count), seed: Number(seed), interruptAfterTimeLimit: Number(longest) * 1_000 },
 )
 const seconds = (performance.now() - startedAt) / 1000
 console.log(`${result.numRuns} messages in ${seconds.toFixed(1)} s, seed ${seed}`)
