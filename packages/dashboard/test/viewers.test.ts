@@ -2,6 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { MemoryStorage, Queue, type Storage } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
 import { type Calls, counting } from './calls.ts'
@@ -55,4 +57,26 @@ test('[F43] 50 viewers of every page cost the storage what one costs', { timeout
     [...fifty].toSorted(([a], [b]) => (a < b ? -1 : 1)),
     [...one].toSorted(([a], [b]) => (a < b ? -1 : 1)),
   )
+})
+
+test('[F43] a stream ends with its viewer, also if nothing references the request', async () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const clock = fakeClock()
+  const { client } = open({ storage: new MemoryStorage({ clock }), clock })
+  const gone = new AbortController()
+  const ask = async (): Promise<ReadableStreamDefaultReader<Uint8Array>> => {
+    const request = new Request('http://jobs.example/api/stream?of=summary', { signal: gone.signal })
+    return (await client.dashboard(request)).body!.getReader()
+  }
+  const reader = await ask()
+  await clock.advance(1)
+  await reader.read()
+  // A signal whose request was collected never aborts.
+  collectGarbage()
+  await clock.advance(1)
+  gone.abort()
+  const { done } = await reader.read()
+  assert.equal(done, true)
+  await client.dashboard.close()
 })

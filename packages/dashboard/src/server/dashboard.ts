@@ -117,7 +117,7 @@ class DashboardServer {
       need(call, 'view')
       if (request.method === 'HEAD') return respond(null, 200)
       const streamed = url.searchParams.getAll('of').map((of) => this.#streamed(of, call))
-      return this.#streams.open(streamed, request.signal)
+      return this.#streams.open(streamed, request)
     }
     const view = views.find((route) => route.path === path)
     if (!view) {

@@ -21,15 +21,19 @@ export interface StreamedView {
 export class Streams {
   readonly #clock: Clock
   readonly #onInternal: (error: unknown) => void
-  readonly #open = new Set<() => void>()
+  /**
+   * What ends each stream, with its request. A request that is not referenced may be collected while its body is sent, and its signal
+   * never aborts then: the stream would go on without a viewer.
+   */
+  readonly #open = new Map<() => void, Request>()
 
   constructor(clock: Clock, onInternal: (error: unknown) => void) {
     this.#clock = clock
     this.#onInternal = onInternal
   }
 
-  /** @param signal of the request: the viewer is gone @throws RequestError 400, 503 */
-  open(views: readonly StreamedView[], signal: AbortSignal): Response {
+  /** @param request its signal says that the viewer is gone @throws RequestError 400, 503 */
+  open(views: readonly StreamedView[], request: Request): Response {
     if (views.length === 0 || views.length > mostViews) {
       throw new RequestError(400, 'INVALID_ARGUMENT', `of: expected 1 … ${mostViews} views.`)
     }
@@ -39,8 +43,8 @@ export class Streams {
     let end: (() => void) | undefined
     const body = new ReadableStream<Uint8Array>({
       start: (controller) => {
-        end = this.#follow(controller, views)
-        signal.addEventListener('abort', end, { once: true })
+        end = this.#follow(controller, views, request)
+        request.signal.addEventListener('abort', end, { once: true })
       },
       cancel: () => end?.(),
     })
@@ -48,11 +52,15 @@ export class Streams {
   }
 
   close(): void {
-    for (const end of this.#open) end()
+    for (const end of this.#open.keys()) end()
   }
 
   /** @returns what ends it */
-  #follow(controller: ReadableStreamDefaultController<Uint8Array>, views: readonly StreamedView[]): () => void {
+  #follow(
+    controller: ReadableStreamDefaultController<Uint8Array>,
+    views: readonly StreamedView[],
+    request: Request,
+  ): () => void {
     const clock = this.#clock
     const sent = new Map<string, { readonly json: string; readonly at: number }>()
     const endsAt = clock.monotonic() + lifeMs
@@ -98,7 +106,7 @@ export class Streams {
       if (clock.monotonic() >= endsAt) end()
       else timer = clock.after(tickMs, () => void tick(), { keepsAlive: false })
     }
-    this.#open.add(end)
+    this.#open.set(end, request)
     return end
   }
 }
