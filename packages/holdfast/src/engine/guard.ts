@@ -1,8 +1,11 @@
 // The wrapper around the storage contract. Every call of the engine goes through it, except its own undo calls. It bounds each
 // call in time, retries transient failures, turns failures into a StorageError, and publishes events. Drivers do none of that.
 
-import type { Clock, Timer } from '../clock.ts'
+import type { Clock } from '../clock.ts'
 import { isHoldfastError, StorageError } from '../errors.ts'
+import { Availability } from './availability.ts'
+import { endCall, type OpenCall, TimeLimits } from './call-time-limits.ts'
+import { Turns } from './call-turns.ts'
 import { isWatched, type PublishEvent } from './events.ts'
 import { engineDefaults } from './defaults.ts'
 import type { KeyValue } from '../storage/kv.ts'
@@ -213,113 +216,9 @@ function publishAnswered({ clock, verb, driver, publishEvent, availability }: Gu
   availability.answered()
 }
 
-/** A call that is not answered. */
-interface OpenCall {
-  /** Local, monotonic ms. */
-  readonly deadline: number
-  isOver: boolean
-  timer: Timer | undefined
-  onTimeout(): void
-}
-
-/**
- * Bounds calls in time. A call gets its timer at the end of the tick in which it is sent: an embedded storage has answered by then,
- * and its calls need none.
- */
-class TimeLimits {
-  readonly #clock: Clock
-  #sent: OpenCall[] = []
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  add(call: OpenCall): void {
-    if (!this.#clock.endOfTick) return this.#arm(call)
-    if (this.#sent.push(call) === 1) this.#clock.endOfTick(this.#armAll)
-  }
-
-  readonly #armAll = (): void => {
-    const sent = this.#sent
-    this.#sent = []
-    for (const call of sent) if (!call.isOver) this.#arm(call)
-  }
-
-  #arm(call: OpenCall): void {
-    call.timer = this.#clock.after(call.deadline - this.#clock.monotonic(), () => call.onTimeout())
-  }
-}
-
 /** Never inside a transaction: an error there fails the transaction, and only all of it can be repeated. */
 const isRepeatable = ({ repeats, verb }: GuardedVerb, args: readonly unknown[]): boolean =>
   repeats && !isInTransaction(verb, args[1])
-
-/** Calls to an embedded storage that may follow each other without a turn of the event loop. */
-const callsPerTurn = 32
-
-/**
- * Gives the event loop a turn now and then. Calls to an embedded storage resolve in microtasks: a caller that reads in a loop, until a
- * job has completed, or that adds in a loop, would keep every timer from firing, and the jobs from starting.
- */
-class Turns {
-  readonly #clock: Clock
-  #calls = 0
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  /** Counts a call. True if it should wait for the next turn. */
-  isDue(): boolean {
-    this.#calls = (this.#calls + 1) % callsPerTurn
-    return this.#calls === 0
-  }
-
-  next(): Promise<void> {
-    return new Promise((resolve) => this.#clock.soon(resolve))
-  }
-}
-
-/** Publishes `connection_lost` with the first call that is not answered, and `connection_restored` with the next that is. */
-class Availability {
-  readonly #driver: string
-  readonly #clock: Clock
-  readonly #publishEvent: PublishEvent
-  #lostAt: number | undefined
-  /** When the first of the calls without an answer was sent. */
-  #unansweredSince = 0
-
-  constructor(driver: string, clock: Clock, publishEvent: PublishEvent) {
-    this.#driver = driver
-    this.#clock = clock
-    this.#publishEvent = publishEvent
-  }
-
-  get unansweredMs(): number {
-    return this.#lostAt === undefined ? 0 : this.#clock.monotonic() - this.#unansweredSince
-  }
-
-  answered(): void {
-    if (this.#lostAt === undefined) return
-    const ms = this.#clock.monotonic() - this.#lostAt
-    this.#lostAt = undefined
-    this.#publishEvent({ name: 'connection_restored', driver: this.#driver, ms })
-  }
-
-  failed(failure: unknown, sentAt: number): void {
-    if (this.#lostAt !== undefined || !isUnavailable(failure)) return
-    this.#unansweredSince = sentAt
-    this.#lostAt = this.#clock.monotonic()
-    this.#publishEvent({ name: 'connection_lost', driver: this.#driver, error: failure as Error })
-  }
-}
-
-/** The storage gave no answer, or a transient failure: another call at once would fail too. */
-export function isUnavailable(error: unknown): boolean {
-  if (!isHoldfastError(error, 'STORAGE_ERROR')) return false
-  const { cause } = error
-  return cause === undefined || (cause as { transient?: unknown } | null)?.transient === true
-}
 
 interface Answering {
   succeed(answer: unknown): void
@@ -348,17 +247,9 @@ function tryOnce(guarded: GuardedVerb, args: unknown[], deadline: number, { succ
   }
   guarded.timeLimits.add(call)
   void answer.then(
-    (value) => end(call) && succeed(value),
-    (error: unknown) => end(call) && fail(error),
+    (value) => endCall(call) && succeed(value),
+    (error: unknown) => endCall(call) && fail(error),
   )
-}
-
-/** @returns false if its time was over before */
-function end(call: OpenCall): boolean {
-  if (call.isOver) return false
-  call.isOver = true
-  call.timer?.cancel()
-  return true
 }
 
 const isTransient = (error: unknown): boolean =>

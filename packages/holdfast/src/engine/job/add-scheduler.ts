@@ -4,7 +4,7 @@
 
 import { isHoldfastError } from '../../errors.ts'
 import { engineDefaults } from '../defaults.ts'
-import { isUnavailable } from '../guard.ts'
+import { isUnavailable } from '../availability.ts'
 
 /** What a front supplies: how calls become a batch, and how a batch answers its calls. */
 export interface AddFront<Batch, Answers> {

@@ -4,7 +4,7 @@
 
 import { asError } from '../../error-details.ts'
 import type { Clock } from '../../clock.ts'
-import { isUnavailable } from '../guard.ts'
+import { isUnavailable } from '../availability.ts'
 import { type NamedJob, named } from './job-item.ts'
 import type { JobRef } from '../../storage/storage.ts'
 

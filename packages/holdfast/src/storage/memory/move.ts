@@ -1,4 +1,5 @@
 // One call on the data of the memory driver: jobs change in place, and move between its lists and heaps.
+// Longer than others: it has a method for each step of the rules (rules/move.ts).
 
 import type { Bytes, JobEvent, JobRef, JobState, LogLine, NewJob } from '../storage.ts'
 import { markFieldsOf, outlivesJob } from '../rules/job/key.ts'

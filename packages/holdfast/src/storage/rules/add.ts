@@ -1,15 +1,16 @@
-// add: decides about each job in turn (id, key, blockers), and writes it. `addPlain` does nearly all jobs, `Decider` the rest.
+// add: decides about each job in turn (id, key, blockers), and writes it. `addPlain` does nearly all jobs (add-plain.ts), `Decider` the rest.
 
 import type { AddVerdict, Deduplication, JobRef, NewJob, Standing } from '../storage.ts'
+import { addPlain, isPlain } from './add-plain.ts'
 import { blockedBy, blockJob, missingBlockers, siblingName, siblingsOf } from './job/block.ts'
 import { forget, forgetContinued } from './job/finish.ts'
 import { isFree, isReplaced } from './job/id.ts'
 import { effectOn, isInForce, isRemembered, lastsMs, replacePayload, restartWindow } from './job/key.ts'
-import { type Blocker, find, isExpiredPart, type Job, type JobType, type Mark, type Move, refOf } from './move.ts'
+import { type Blocker, find, isExpiredPart, type Job, type Mark, type Move, refOf } from './move.ts'
 import { isRefusable, Refusals } from './job/refuse.ts'
 import { standingOf, standingOfMark } from './job/standing.ts'
 import { isWaiting } from './job/states.ts'
-import { dueAt, emitWaiting, joinGroup, wait, waitingState } from './job/wait.ts'
+import { dueAt, emitWaiting, joinGroup, wait } from './job/wait.ts'
 
 export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
   // Distinguishes an id that this call names twice from the repeat of an earlier call.
@@ -21,33 +22,6 @@ export function add(move: Move, jobs: readonly NewJob[]): AddVerdict[] {
   const left = added === 0 ? jobs : jobs.slice(added)
   const decider = new Decider(move, left, missingBlockers(move, left), before)
   return [...verdicts.slice(0, added), ...decideAll(decider, left, undefined)]
-}
-
-/** True of a job that only its id decides about: nearly every job. */
-const isPlain = ({ blockers, deduplication, group, maxWaiting }: NewJob): boolean =>
-  blockers === undefined && deduplication === undefined && group === undefined && maxWaiting === undefined
-
-/** Adds jobs up to one whose id is taken: then the Decider decides. @returns how many were added */
-function addPlain(move: Move, jobs: readonly NewJob[], verdicts: AddVerdict[]): number {
-  const { now } = move
-  let last: JobType | undefined
-  let isWatched = false
-  for (let index = 0; index < jobs.length; index++) {
-    const { type: name, id, token } = jobs[index]!
-    const runAt = dueAt(move, jobs[index]!)
-    const state = waitingState(move, runAt)
-    const type = move.createWaiting(jobs[index]!, runAt, state)
-    if (!type) return index
-    // Once, not for each of its jobs: nearly every call has jobs of one type.
-    if (type !== last) {
-      last = type
-      isWatched = move.hasListeners(type)
-      move.wake(type)
-    }
-    if (isWatched) move.event({ type, id, lease: undefined }, state, 0)
-    verdicts[index] = { verdict: 'added', job: { type: name, id, token, state, createdAt: now } }
-  }
-  return jobs.length
 }
 
 /** Adds jobs whose blockers were checked before. @param predecessor the job whose chain the first one continues */

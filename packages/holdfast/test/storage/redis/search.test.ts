@@ -49,7 +49,9 @@ test('where finds the same jobs as the rules: every value, every bound, both ord
   const names = ['x', 'a:b', '__proto__', '\ud800']
   for (const name of names) {
     const search = (value: SearchValue) => Object.fromEntries([[name, value]])
-    await storage.add(values.map((value, index) => job(`${index}`, { type: name, search: search(value) })))
+    // A type is a name, and must be well-formed text.
+    const type = name.toWellFormed()
+    await storage.add(values.map((value, index) => job(`${index}`, { type, search: search(value) })))
     const wanted: Where[string][] = [...values, values.slice(3, 9), [true, 'a', 10]]
     for (const value of values) {
       if (typeof value === 'boolean') continue
@@ -60,7 +62,7 @@ test('where finds the same jobs as the rules: every value, every bound, both ord
       const where = search(each as SearchValue) as Where
       const expected = values.flatMap((value, index) => (matchesWhere(search(value), where) ? [`${index}`] : []))
       for (const query of [{ by: 'created' }, { by: 'place' }, { by: 'place', states: ['queued'] }] as const) {
-        const { items } = await storage.list({ of: 'jobs', types: [name], where, ...query, limit: 100 })
+        const { items } = await storage.list({ of: 'jobs', types: [type], where, ...query, limit: 100 })
         assert.deepEqual(items.map(({ id }) => id).toSorted(), expected.toSorted(), JSON.stringify([query, each]))
       }
     }

@@ -1,4 +1,5 @@
 // One call on the rows of a working set. The place of a job is a few of its columns, and the indexes over them are the lists.
+// Longer than others: it has a method for each step of the rules (rules/move.ts).
 
 import type { Bytes, JobEvent, JobRef, JobState, LogLine, NewJob, Signal } from '../../storage.ts'
 import { emptyFlow, type Flow, type GroupState, isGroupNeeded } from '../../rules/flow.ts'
