@@ -4,7 +4,6 @@ import assert from 'node:assert/strict'
 import { bytes, text } from '../case.ts'
 import type { Case } from '../case.ts'
 import { claimAheadCases } from './claim-ahead.ts'
-import { claimOfferCases } from './claim-offers.ts'
 import { claimBacklogCases } from './claim-backlog.ts'
 import { claimGroupCases } from './claim-groups.ts'
 import { claimHoldCases } from './claim-holds.ts'
@@ -260,7 +259,6 @@ export const claimCases: readonly Case[] = [
   ...claimOrderCases,
   ...claimBacklogCases,
   ...claimAheadCases,
-  ...claimOfferCases,
   ...claimGroupCases,
   ...claimLostCases,
   ...claimSettleCases,

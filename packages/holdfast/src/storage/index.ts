@@ -16,7 +16,6 @@ export {
   checkSweepRequest,
 } from './check.ts'
 export { aheadWorker } from './rules/job/ahead.ts'
-export { handedLeaseMs, offerMs } from './rules/job/handed.ts'
 export { decodeKvKey, encodeKvKey, type KeyValue, type KvEntry, type KvKey, type KvPage, type KvWrite } from './kv.ts'
 export { RefCounted } from './ref-counted.ts'
 export type * from './storage.ts'

@@ -62,14 +62,6 @@ export class AttemptRunner {
     this.#publishTaken(claim)
     const now = this.#options.clock.monotonic()
     for (const job of claim.jobs) this.#begin(job, sentAt, now)
-    // One that was handed over may have come before this answer, which has freed its slot.
-    if (this.#options.prefetch.size > 0) this.#startHeld(now)
-  }
-
-  /** Begins a job that was handed over, if a slot is free. Otherwise it is held. @param sentAt when the claim that offered it was sent */
-  receiveHanded(job: ClaimedJob, sentAt: number): void {
-    this.#options.prefetch.putHanded(job, sentAt)
-    this.#startHeld(this.#options.clock.monotonic())
   }
 
   /** Holds the jobs of a claim until a slot is free. */
@@ -83,8 +75,8 @@ export class AttemptRunner {
   releaseHeld(held: readonly HeldJob[]): void {
     const { outcomes, clock, onEnd } = this.#options
     const now = clock.monotonic()
-    for (const { job, sentAt, leaseMs } of held) {
-      const attempt = new Attempt(job, this.#types.get(job.type)!, this.#host, now, sentAt, leaseMs)
+    for (const { job, sentAt } of held) {
+      const attempt = new Attempt(job, this.#types.get(job.type)!, this.#host, now, sentAt, true)
       attempt.decided = true
       attempt.endedAt = now
       outcomes.push(attempt, { ending: { kind: 'released' } })
@@ -112,8 +104,7 @@ export class AttemptRunner {
     }
   }
 
-  readonly #beginHeld = (job: ClaimedJob, sentAt: number, now: number, leaseMs: number): void =>
-    this.#begin(job, sentAt, now, leaseMs)
+  readonly #beginHeld = (job: ClaimedJob, sentAt: number, now: number): void => this.#begin(job, sentAt, now, true)
 
   readonly #nextPass = (): void => {
     this.#starts = 0
@@ -143,10 +134,10 @@ export class AttemptRunner {
     }
   }
 
-  #begin(job: ClaimedJob, sentAt: number, now: number, shortLeaseMs?: number): void {
+  #begin(job: ClaimedJob, sentAt: number, now: number, isAhead = false): void {
     const { running, publishEvent } = this.#options
     const work = this.#types.get(job.type)!
-    const attempt = new Attempt(job, work, this.#host, now, sentAt, shortLeaseMs)
+    const attempt = new Attempt(job, work, this.#host, now, sentAt, isAhead)
     running.add(attempt, now)
     // Claimed while stop() was called.
     if (this.#stopping) return this.#end(attempt, { ending: { kind: 'released' } })

@@ -2,9 +2,8 @@
 // are both, one call does it.
 
 import type { Clock } from '../../clock.ts'
-import { aheadLeaseMs, aheadWorker, isAhead } from '../../storage/rules/job/ahead.ts'
-import { handedLeaseMs } from '../../storage/rules/job/handed.ts'
-import type { Claim, ClaimedJob, ClaimRequest, ClaimType, Offer, Outcome } from '../../storage/storage.ts'
+import { aheadLeaseMs, aheadWorker } from '../../storage/rules/job/ahead.ts'
+import type { Claim, ClaimRequest, ClaimType, Outcome } from '../../storage/storage.ts'
 import type { GuardedStorage } from '../guard.ts'
 import type { LimitsCopy } from '../limits/limits-copy.ts'
 import type { Outcomes } from './outcomes.ts'
@@ -19,8 +18,6 @@ export interface ExchangeOptions {
   readonly label: string
   readonly types: readonly WorkType[]
   readonly limits: LimitsCopy | undefined
-  /** Whether free slots are offered: the storage may hand a job over then (ClaimRequest.offer). */
-  readonly offers: boolean
   readonly slots: Slots
   readonly prefetch: Prefetch
   readonly outcomes: Outcomes
@@ -35,14 +32,6 @@ export interface ExchangeOptions {
 
 /** Claims for free slots between two claims ahead that found nothing, at most. */
 const longestPause = 256
-
-/** An offer of free slots. */
-interface Offered {
-  /** When its claim was sent: local, monotonic ms. */
-  readonly sentAt: number
-  /** The jobs that were handed over. */
-  readonly ids: Set<string>
-}
 
 interface Exchanged {
   /** False if leases were not confirmed, or outcomes not sent: then nothing was claimed. */
@@ -68,33 +57,11 @@ export class Exchange {
   #foundNothing = 0
   /** Claims for free slots until the next one ahead. */
   #aheadAfter = 0
-  /** The offers whose jobs may still come, by the worker of their fence. */
-  readonly #offered = new Map<string, Offered>()
-  /** When the leases under the last of them end: local, monotonic ms. */
-  #offerEndsAt = -Infinity
   #stopping = false
 
   constructor(options: ExchangeOptions) {
     this.#options = options
     this.workerId = `${options.label}/${options.clock.newId()}`
-  }
-
-  /** Time until a job that was handed over, and whose hint was lost, can be claimed; in ms. Infinity: there is no offer. */
-  get offerMs(): number {
-    const ms = this.#offerEndsAt - this.#options.clock.monotonic()
-    return ms > 0 ? ms : Infinity
-  }
-
-  /**
-   * To be called once for each hint that carries a job.
-   * @returns 'other': it was handed over to another worker. 'known': the hint came twice. Else when the claim was sent that offered its slot
-   */
-  takeHanded({ worker, id }: ClaimedJob): number | 'other' | 'known' {
-    const offered = this.#offered.get(worker)
-    if (!offered) return 'other'
-    if (offered.ids.has(id)) return 'known'
-    offered.ids.add(id)
-    return offered.sentAt
   }
 
   /** From now on nothing is claimed. Outcomes are still sent. */
@@ -155,10 +122,9 @@ export class Exchange {
     slots.reserve(free)
     if (this.#wasFull && slots.free > 0) onSlotsLeft()
     const request = this.#request(free, batch, this.#nextTypes())
-    const offer = this.#offerOf(request, free, sentAt)
     let claim: Claim
     try {
-      claim = await storage.claim(offer ? { ...request, offer } : request)
+      claim = await storage.claim(request)
     } finally {
       slots.unreserve(free)
     }
@@ -181,12 +147,10 @@ export class Exchange {
     const sentAt = clock.monotonic()
     const { worker, ...request } = this.#request(count, batch, types)
     const short = types.map((type) => ({ ...type, leaseMs: aheadLeaseMs }))
-    const aheadRequest = { ...request, worker: aheadWorker(worker), types: short }
-    const offer = this.#offerOf(aheadRequest, this.#free, sentAt)
     prefetch.ask(count)
     let claim: Claim
     try {
-      claim = await storage.claim(offer ? { ...aheadRequest, offer } : aheadRequest)
+      claim = await storage.claim({ ...request, worker: aheadWorker(worker), types: short })
     } finally {
       prefetch.answered(count)
     }
@@ -196,23 +160,6 @@ export class Exchange {
     this.#aheadAfter = this.#foundNothing === 0 ? 0 : Math.min(2 ** this.#foundNothing, longestPause)
     this.nextDue = undefined
     onClaimAhead(claim, sentAt)
-  }
-
-  /**
-   * Offers the free slots of a worker that was busy a moment ago: so an idle one makes no call to renew its offer. The lease of a job
-   * that is handed over must be shorter than that of a job in progress.
-   */
-  #offerOf({ worker, outcomes, types }: ClaimRequest, slots: number, sentAt: number): Offer | undefined {
-    const [first, ...others] = types
-    const wasBusy = outcomes!.length > 0 || sentAt < this.#offerEndsAt
-    if (!this.#options.offers || !wasBusy || others.length > 0 || first!.limits || first!.leaseMs <= handedLeaseMs)
-      return undefined
-    for (const [earlier, offered] of this.#offered) {
-      if (offered.sentAt + handedLeaseMs < sentAt) this.#offered.delete(earlier)
-    }
-    this.#offered.set(isAhead(worker) ? worker : aheadWorker(worker), { sentAt, ids: new Set() })
-    this.#offerEndsAt = sentAt + handedLeaseMs
-    return { by: this.workerId, slots }
   }
 
   async #settle(batch: ReturnType<Outcomes['take']>): Promise<void> {

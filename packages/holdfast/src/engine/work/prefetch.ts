@@ -7,7 +7,6 @@
 
 import type { Clock, Timer } from '../../clock.ts'
 import { aheadLeaseMs } from '../../storage/rules/job/ahead.ts'
-import { handedLeaseMs } from '../../storage/rules/job/handed.ts'
 import type { ClaimedJob } from '../../storage/storage.ts'
 import { engineDefaults } from '../defaults.ts'
 
@@ -24,11 +23,7 @@ export interface HeldJob {
   readonly job: ClaimedJob
   /** When its claim was sent: local, monotonic ms. */
   readonly sentAt: number
-  /** Length of its lease, in ms. */
-  readonly leaseMs: number
 }
-
-type StartJob = (job: ClaimedJob, sentAt: number, now: number, leaseMs: number) => void
 
 /** The jobs of one claim. */
 interface HeldClaim {
@@ -37,13 +32,7 @@ interface HeldClaim {
   first: number
   readonly sentAt: number
   readonly heldSince: number
-  /** Length of their leases, in ms after `sentAt`; and until when they may start, local and monotonic. */
-  readonly leaseMs: number
-  readonly startBy: number
 }
-
-/** Time between the last start of a job that was handed over and the end of its lease, at least, in ms: for its first heartbeat. */
-const handedMarginMs = 200
 
 /** Short attempts in a row, at least, before anything is held. */
 const minShort = 4
@@ -103,16 +92,8 @@ export class Prefetch {
   }
 
   put(jobs: readonly ClaimedJob[], sentAt: number): void {
-    if (jobs.length > 0) this.#hold(jobs, sentAt, aheadLeaseMs, sentAt + aheadLeaseMs / 2)
-  }
-
-  /** Holds a job that was handed over, until a slot is free. @param sentAt when the claim that offered it was sent */
-  putHanded(job: ClaimedJob, sentAt: number): void {
-    this.#hold([job], sentAt, handedLeaseMs, sentAt + handedLeaseMs - handedMarginMs)
-  }
-
-  #hold(jobs: readonly ClaimedJob[], sentAt: number, leaseMs: number, startBy: number): void {
-    this.#held.push({ jobs, first: 0, sentAt, heldSince: this.#options.clock.monotonic(), leaseMs, startBy })
+    if (jobs.length === 0) return
+    this.#held.push({ jobs, first: 0, sentAt, heldSince: this.#options.clock.monotonic() })
     this.#size += jobs.length
     if (this.#stopped) this.#returnAll()
     else this.#armTimer()
@@ -122,10 +103,10 @@ export class Prefetch {
    * Starts the next job. False: none is held, or the event loop was blocked for so long that their leases may be over.
    * @param start takes no object of its own per job: this is called for nearly every job of a busy worker
    */
-  startNext(now: number, start: StartJob): boolean {
+  startNext(now: number, start: (job: ClaimedJob, sentAt: number, now: number) => void): boolean {
     const claim = this.#held[0]
     if (!claim) return false
-    if (now > claim.startBy) {
+    if (now > claim.sentAt + aheadLeaseMs / 2) {
       this.#giveUp()
       return false
     }
@@ -133,9 +114,9 @@ export class Prefetch {
     this.#size--
     if (claim.first === claim.jobs.length) {
       this.#held.shift()
-      if (claim.leaseMs === aheadLeaseMs) this.#adapt(now - claim.heldSince)
+      this.#adapt(now - claim.heldSince)
     }
-    start(job, claim.sentAt, now, claim.leaseMs)
+    start(job, claim.sentAt, now)
     return true
   }
 
@@ -205,5 +186,4 @@ export class Prefetch {
   }
 }
 
-const waitingOf = ({ jobs, first, sentAt, leaseMs }: HeldClaim): HeldJob[] =>
-  jobs.slice(first).map((job) => ({ job, sentAt, leaseMs }))
+const waitingOf = ({ jobs, first, sentAt }: HeldClaim): HeldJob[] => jobs.slice(first).map((job) => ({ job, sentAt }))

@@ -172,10 +172,10 @@ export class Rounds {
 
   /** With a free slot, waits for the next due instant; else for an outcome, or for the leases to be confirmed. */
   #goIdle(canClaim: boolean): void {
-    const { outcomes, slots, clock, wake, exchange } = this.#options
+    const { outcomes, slots, clock, wake } = this.#options
     const { resendMs } = outcomes
     if (canClaim && !this.#stopping && slots.free > 0) {
-      this.#idle = { maxMs: Math.min(resendMs, exchange.offerMs), isPlanned: false }
+      this.#idle = { maxMs: resendMs, isPlanned: false }
       if (this.#isPlanning) return
       this.#isPlanning = true
       clock.soon(this.#planNextPass)

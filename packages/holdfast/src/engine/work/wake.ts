@@ -3,7 +3,7 @@
 import type { Clock, Timer } from '../../clock.ts'
 import { engineDefaults } from '../defaults.ts'
 import type { GuardedStorage } from '../guard.ts'
-import type { Claim, ClaimedJob, Signal, Unlisten } from '../../storage/storage.ts'
+import type { Claim, Signal, Unlisten } from '../../storage/storage.ts'
 import type { LimitsCopy } from '../limits/limits-copy.ts'
 import { claimTypes, type WorkType } from './work-type.ts'
 
@@ -16,8 +16,6 @@ export interface WakeOptions {
   readonly pollMs: number
   /** Called when a claim may find jobs. */
   onWake(): void
-  /** Called with a job that was handed over. @returns false if it was to another worker */
-  onHanded(job: ClaimedJob): boolean
   /** Called when something may have happened to these running jobs. Undefined: to any. */
   onAbort(ids: readonly string[] | undefined): void
 }
@@ -92,13 +90,6 @@ export class Wake {
     })
   }
 
-  /** A job that another worker has can be claimed when its lease ends, unless that worker starts it. */
-  #receiveHanded(job: ClaimedJob): void {
-    if (this.#options.onHanded(job)) return
-    const ms = job.leaseUntil - job.startedAt
-    if (this.#firesAt !== Infinity && this.#firesAt > this.#options.clock.monotonic() + ms) this.wakeAfter(ms)
-  }
-
   /** How much the timer is overdue, in ms: the event loop was blocked, or the process was suspended. */
   get lateMs(): number {
     return Math.max(0, this.#options.clock.monotonic() - this.#firesAt)
@@ -117,7 +108,6 @@ export class Wake {
   }
 
   #receive(signal: Signal): void {
-    if (signal.handed) return this.#receiveHanded(signal.handed)
     if (signal.kind === 'abort' || signal.gap) this.#options.onAbort(signal.ids)
     if (signal.kind === 'wake' || signal.gap) this.#options.onWake()
   }

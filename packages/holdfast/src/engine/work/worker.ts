@@ -116,11 +116,6 @@ export class Worker {
       limits,
       pollMs,
       onWake: scheduleClaim,
-      onHanded: (job) => {
-        const sentAt = exchange.takeHanded(job)
-        if (typeof sentAt === 'number') this.#attempts.receiveHanded(job, sentAt)
-        return sentAt !== 'other'
-      },
       onAbort: (ids) => {
         running.recheck(ids)
         prefetch.return(ids)
@@ -146,7 +141,6 @@ export class Worker {
       label,
       types,
       limits,
-      offers: storage.features.handsOver === true && options.slotPauseMs === 0 && options.prefetchMs !== false,
       slots,
       prefetch,
       outcomes,

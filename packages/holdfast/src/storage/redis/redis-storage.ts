@@ -65,7 +65,6 @@ export class RedisStorage implements Contract.Storage<never> {
       distributed: true,
       searchIndexed: true,
       fleetEvents: true,
-      handsOver: true,
     }
   }
 
