@@ -22,7 +22,7 @@ export function AuditView() {
       <Loaded live={live} what="Reading the audit log">
         {({ items, nextCursor }) =>
           items.length === 0 ? (
-            <Empty title="Nobody has changed anything">
+            <Empty title="No changes yet">
               <p>
                 Retries, cancels, pauses and limits appear here, whether made by this dashboard, a terminal or code.
               </p>
