@@ -1,8 +1,15 @@
 // Two sizes of the same test. `npm test` runs each at a size that finds a regression within seconds; `npm run test:all` at the size
-// that the specification names, where a test only repeats itself.
+// that the specification names, where a test only repeats itself. The same holds for drivers: what a driver can do differently is
+// tested on every driver, and the code above the storage contract on the usual ones.
 
 /** Set by `npm run test:all`. */
 export const isFull = process.env.HOLDFAST_TEST_ALL === '1'
+
+/** In this process, in a file that processes share, and on a server. */
+const usualDrivers: readonly string[] = ['memory', 'sqlite', 'redis']
+
+/** Whether the tests of code above the storage contract run on the driver. `npm run test:all` runs them on every driver. */
+export const isUsual = (driver: string): boolean => isFull || usualDrivers.includes(driver)
 
 /** @param full rounds, jobs or histories of test:all @param ordinary those of `npm test` */
 export const sized = (full: number, ordinary: number): number => (isFull ? full : ordinary)

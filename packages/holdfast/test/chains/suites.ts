@@ -1,8 +1,9 @@
-// The tests of chains, the same on every driver.
+// The tests of chains: what can differ by driver on every driver, the others on the usual ones.
 
 import { attemptTests } from './attempts.ts'
 import { blockerTests } from './blockers.ts'
 import { busyLoopTests } from './busy-loops.ts'
+import { isUsual } from '../full-size.ts'
 import type { ChainDriver } from './driver.ts'
 import { faceTests } from './faces.ts'
 import { flakyTests } from './flaky.ts'
@@ -20,13 +21,20 @@ import { waitTests } from './waits.ts'
 import { workerlessTests } from './workerless.ts'
 
 export function chainTests(driver: ChainDriver): void {
-  attemptTests(driver)
+  if (isUsual(driver.name)) ownTests(driver)
   blockerTests(driver)
   busyLoopTests(driver)
-  faceTests(driver)
-  flakyTests(driver)
   leaseTests(driver)
   manyBlockerTests(driver)
+  transactionTests(driver)
+  waitTests(driver)
+}
+
+/** What the chains make of the answers of a storage. The verbs that they call have their cases in the conformance suite. */
+function ownTests(driver: ChainDriver): void {
+  attemptTests(driver)
+  faceTests(driver)
+  flakyTests(driver)
   middlewareTests(driver)
   observerTests(driver)
   operatingTests(driver)
@@ -34,7 +42,5 @@ export function chainTests(driver: ChainDriver): void {
   startTests(driver)
   deduplicationModeTests(driver)
   stopTests(driver)
-  transactionTests(driver)
-  waitTests(driver)
   workerlessTests(driver)
 }

@@ -55,17 +55,11 @@ import { transactionTests } from './transactions.ts'
 import { typeTests } from './types.ts'
 import { undecodableTests } from './undecodable.ts'
 import { waitTests } from './wait.ts'
-import { isFull } from '../full-size.ts'
-
-/** Where the tests of the Queue's own code run. HOLDFAST_TEST_ALL=1 runs them on every driver. */
-const embedded: readonly string[] = ['memory', 'sqlite']
-
-/** Where the tests of the engine run: in this process, on a file that others share, and on a server. */
-const engineDrivers: readonly string[] = [...embedded, 'redis']
+import { isFull, isUsual } from '../full-size.ts'
 
 export function queueTests(driver: TestDriver): void {
-  if (isFull || embedded.includes(driver.name)) faceTests(driver)
-  if (isFull || engineDrivers.includes(driver.name)) engineTests(driver)
+  if (isFull || driver.name === 'memory') faceTests(driver)
+  if (isUsual(driver.name)) engineTests(driver)
   busyLoopTests(driver)
   byteTests(driver)
   connectionTests(driver)

@@ -3,7 +3,7 @@
 import { busyLoopTests } from './busy-loops.ts'
 import { conformanceTests } from './conformance.ts'
 import { deduplicationModeTests } from './deduplication-modes.ts'
-import { isFull } from '../full-size.ts'
+import { isUsual } from '../full-size.ts'
 import type { ProcessDriver } from '../processes/drivers.ts'
 import { largeBatchTests } from './large-batches.ts'
 import { modelTests } from './model.ts'
@@ -11,17 +11,10 @@ import { onDriverTests } from './on-drivers.ts'
 import { operationTests } from './operations.ts'
 import { processTests } from './processes.ts'
 
-/**
- * Where the tests of the tasks' own code run: in this process, on a file that others share, and on a server. HOLDFAST_TEST_ALL=1 runs them on
- * every driver.
- */
-const ownDrivers: readonly string[] = ['memory', 'sqlite', 'redis']
-
 export async function taskTests(driver: ProcessDriver): Promise<void> {
   await conformanceTests(driver)
-  largeBatchTests(driver)
   processTests(driver)
-  if (isFull || ownDrivers.includes(driver.name)) ownTests(driver)
+  if (isUsual(driver.name)) ownTests(driver)
 }
 
 /** What the tasks make of a message queue and a store that conform. */
@@ -29,6 +22,7 @@ function ownTests(driver: ProcessDriver): void {
   onDriverTests(driver)
   busyLoopTests(driver)
   deduplicationModeTests(driver)
+  largeBatchTests(driver)
   operationTests(driver)
   modelTests(driver)
 }
