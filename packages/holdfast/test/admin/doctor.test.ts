@@ -16,6 +16,7 @@ import { RedisStorage } from 'holdfast/redis'
 import { SqliteStorage } from 'holdfast/sqlite'
 import { fakeClock } from 'holdfast/testing'
 import { startRedis } from '../../../../servers/redis.ts'
+import { entryKey } from '../../src/engine/limits/stored-limits.ts'
 import { type WorkerInfo, workersKey } from '../../src/engine/work/presence.ts'
 import { judgeDisk } from '../../src/storage/disk-findings.ts'
 import { diagnoseStatements, diagnose } from '../../src/storage/postgres/verbs/diagnose.ts'
@@ -382,6 +383,30 @@ test('[F33] hints_lost on Postgres: without LISTEN no hint arrives, and listenUr
   const deaf = new PostgresStorage({ url: server.url, schema, listen: false })
   const { fix } = only(await adminOf(t, deaf).doctor(), 'hints_lost')
   assert.match(fix, /`listenUrl` that leads to the server itself/)
+})
+
+test("[F33] 'limits_unreadable' on SQLite, Redis and Postgres; the others run the tests of the admin handle", async (t) => {
+  const redis = await startRedis()
+  t.after(() => redis.stop())
+  const { server } = await postgresPlace()
+  const storages: Record<string, Storage> = {
+    sqlite: new SqliteStorage({ path: join(await folderOf(t), 'jobs.db') }),
+    redis: new RedisStorage({ url: redis.url }),
+    postgres: new PostgresStorage({ url: server.url, schema: newSchema() }),
+  }
+  for (const [driver, storage] of Object.entries(storages)) {
+    const admin = adminOf(t, storage)
+    await admin.limits.set({ face: 'queue', name: 'mail' }, { concurrency: 3 })
+    assert.ok(!codesOf(await admin.doctor()).includes('limits_unreadable'), driver)
+    await storage.kv.set(entryKey('queue.mail'), Buffer.from('{"override":'))
+    const { sentence, severity } = only(await admin.doctor(), 'limits_unreadable')
+    assert.equal(severity, 'error', driver)
+    assert.equal(
+      sentence,
+      "stored limits of queue 'mail' cannot be read (the whole entry), and are not in force",
+      driver,
+    )
+  }
 })
 
 test('[F33] not_swept on Postgres; a worker says how many transactions its pool has', async (t) => {
