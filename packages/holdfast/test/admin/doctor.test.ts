@@ -16,6 +16,7 @@ import { RedisStorage } from 'holdfast/redis'
 import { SqliteStorage } from 'holdfast/sqlite'
 import { fakeClock } from 'holdfast/testing'
 import { startRedis } from '../../../../servers/redis.ts'
+import { entryKey } from '../../src/engine/limits/stored-limits.ts'
 import { type WorkerInfo, workersKey } from '../../src/engine/work/presence.ts'
 import { judgeDisk } from '../../src/storage/disk-findings.ts'
 import { diagnoseStatements, diagnose } from '../../src/storage/postgres/verbs/diagnose.ts'
@@ -63,7 +64,7 @@ const say = (storage: Storage, fields: Partial<WorkerInfo> = {}): Promise<unknow
   return storage.kv.set([...workersKey, info.id], Buffer.from(JSON.stringify(info)))
 }
 
-test('every finding of the sources has its row in docs/doctor.md, and a test here', async () => {
+test('every finding of the sources has its row in docs/doctor.md, and a test', async () => {
   const root = new URL('../../', import.meta.url)
   const files = globSync('src/**/*.ts', { cwd: root }).filter((file) => /doctor\/|findings|diagnose|probe/.test(file))
   const sources = await Promise.all(files.map((file) => readFile(new URL(file, root), 'utf8')))
@@ -73,7 +74,9 @@ test('every finding of the sources has its row in docs/doctor.md, and a test her
   )
   assert.ok(codes.length >= 15, codes.join())
   const page = await readFile(new URL('../../docs/doctor.md', root), 'utf8')
-  const own = await readFile(new URL(import.meta.url), 'utf8')
+  // The second one runs on every driver.
+  const tests = ['doctor.test.ts', 'insight-tests.ts'].map((file) => readFile(new URL(file, import.meta.url), 'utf8'))
+  const own = (await Promise.all(tests)).join('\n')
   for (const code of codes) {
     assert.ok(page.includes(`\`${code}\``), `${code} is not in docs/doctor.md`)
     assert.ok(own.includes(`'${code}'`), `${code} has no test`)
@@ -380,6 +383,30 @@ test('[F33] hints_lost on Postgres: without LISTEN no hint arrives, and listenUr
   const deaf = new PostgresStorage({ url: server.url, schema, listen: false })
   const { fix } = only(await adminOf(t, deaf).doctor(), 'hints_lost')
   assert.match(fix, /`listenUrl` that leads to the server itself/)
+})
+
+test("[F33] 'limits_unreadable' on SQLite, Redis and Postgres; the others run the tests of the admin handle", async (t) => {
+  const redis = await startRedis()
+  t.after(() => redis.stop())
+  const { server } = await postgresPlace()
+  const storages: Record<string, Storage> = {
+    sqlite: new SqliteStorage({ path: join(await folderOf(t), 'jobs.db') }),
+    redis: new RedisStorage({ url: redis.url }),
+    postgres: new PostgresStorage({ url: server.url, schema: newSchema() }),
+  }
+  for (const [driver, storage] of Object.entries(storages)) {
+    const admin = adminOf(t, storage)
+    await admin.limits.set({ face: 'queue', name: 'mail' }, { concurrency: 3 })
+    assert.ok(!codesOf(await admin.doctor()).includes('limits_unreadable'), driver)
+    await storage.kv.set(entryKey('queue.mail'), Buffer.from('{"override":'))
+    const { sentence, severity } = only(await admin.doctor(), 'limits_unreadable')
+    assert.equal(severity, 'error', driver)
+    assert.equal(
+      sentence,
+      "stored limits of queue 'mail' cannot be read (the whole entry), and are not in force",
+      driver,
+    )
+  }
 })
 
 test('[F33] not_swept on Postgres; a worker says how many transactions its pool has', async (t) => {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { createAdmin, fail, Queue } from 'holdfast'
 import { createClient, defineJobTypes } from 'holdfast/chains'
+import { entryKey } from '../../src/engine/limits/stored-limits.ts'
 import { type TestDriver, until } from '../queue/driver.ts'
 
 async function opened(t: TestContext, driver: TestDriver) {
@@ -25,7 +26,38 @@ async function opened(t: TestContext, driver: TestDriver) {
 
 const job = (id: string) => ({ face: 'queue', name: 'sums', id })
 
+const unreadable = (part: string): string =>
+  `stored limits of queue 'sums' cannot be read (${part}), and are not in force`
+
 export function insightTests(driver: TestDriver): void {
+  test("[F33] doctor, 'limits_unreadable': stored limits, or a part of them, cannot be read and are not in force", async (t) => {
+    const { storage, admin } = await opened(t, driver)
+    const type = { face: 'queue', name: 'sums' }
+    const sentences = async (): Promise<string[]> =>
+      (await admin.doctor()).filter(({ code }) => code === 'limits_unreadable').map(({ sentence }) => sentence)
+    await admin.limits.set(type, { concurrency: 3 })
+    await admin.limits.set({ ...type, group: 'a' }, { limit: 1 })
+    assert.deepEqual(await sentences(), [])
+    const key = entryKey('queue.sums')
+    const whole = Buffer.from((await storage.kv.get(key))!).toString()
+    const damaged = async (text: string): Promise<string[]> => {
+      await storage.kv.set(key, Buffer.from(text))
+      return sentences()
+    }
+    assert.deepEqual(await damaged(whole.slice(0, -1)), [unreadable('the whole entry')])
+    assert.deepEqual((await admin.limits.get(type)).effective, {})
+    assert.deepEqual(await damaged('[]'), [unreadable('the whole entry')])
+    assert.deepEqual(await damaged(whole.replace('"concurrency":3', '"concurrency":"3"')), [
+      unreadable('what an operator set'),
+    ])
+    assert.deepEqual(await damaged(whole.replace('"limit":1', '"limit":-1')), [unreadable("those of group 'a'")])
+    assert.deepEqual(await damaged('{"declared":{"limits":{}},"groups":7}'), [
+      unreadable('what code declares, those of groups'),
+    ])
+    await admin.limits.set(type, { concurrency: 3 })
+    assert.deepEqual(await sentences(), [])
+  })
+
   test('[F43] audit: every write leaves an entry with its operator, the latest first, page by page', async (t) => {
     const { admin, queue } = await opened(t, driver)
     await queue.enqueue('a', { n: 1 }, { delayMs: 3_600_000 })

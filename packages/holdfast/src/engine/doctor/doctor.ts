@@ -1,4 +1,4 @@
-// doctor: what may cost jobs or keep them from running, found in the types, workers and schedules of a storage, and by its driver.
+// doctor: what may cost jobs or keep them from running, found in the types, workers, limits and schedules of a storage, and by its driver.
 // It changes nothing; one hint is sent, to see whether it arrives.
 
 import type { Clock } from '../../clock.ts'
@@ -8,6 +8,7 @@ import { listWorkers } from '../operate/list-workers.ts'
 import { clockFindings } from './clock.ts'
 import { hintFindings } from './hints.ts'
 import { jobFindings } from './jobs.ts'
+import { limitFindings } from './limits.ts'
 import { scheduleFindings } from './schedules.ts'
 import { workerFindings } from './workers.ts'
 
@@ -24,6 +25,7 @@ export async function diagnose(storage: GuardedStorage, clock: Clock): Promise<F
     ...clockFindings(counts.now, sentAt, answeredAt),
     ...jobFindings(counts, workers),
     ...workerFindings(workers),
+    ...(await limitFindings(storage)),
     ...(await scheduleFindings(storage, clock)),
     ...(await hintFindings(storage, clock)),
   ]

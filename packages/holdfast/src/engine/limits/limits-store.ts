@@ -3,6 +3,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { invalidArgument } from '../../errors.ts'
+import type { Bytes } from '../../storage/storage.ts'
 import type { GuardedStorage } from '../guard.ts'
 import type { StorageTime } from '../schedule/storage-time.ts'
 import type { Declared } from './effective-limits.ts'
@@ -34,17 +35,20 @@ export async function readLimitsOf({ kv }: Reading, type: string): Promise<Store
 
 /** Reads the limits of many types in one call; more than 1,000 types with limits on the storage take more. */
 export async function readLimits(
-  { kv }: Reading,
+  storage: Reading,
   isWanted: (type: string) => boolean,
 ): Promise<ReadonlyMap<string, StoredLimits>> {
   const found = new Map<string, StoredLimits>()
+  for await (const [type, bytes] of limitEntries(storage)) if (isWanted(type)) found.set(type, decodeLimits(bytes))
+  return found
+}
+
+/** The entries of all types, as they are stored. */
+export async function* limitEntries({ kv }: Reading): AsyncGenerator<readonly [type: string, bytes: Bytes]> {
   for (let cursor: string | undefined; ;) {
     const { items, nextCursor } = await kv.list(limitsKey, { limit: pageSize, ...(cursor !== undefined && { cursor }) })
-    for (const { key, value } of items) {
-      const type = typeOfEntry(key)
-      if (isWanted(type)) found.set(type, decodeLimits(value))
-    }
-    if (nextCursor === undefined) return found
+    for (const { key, value } of items) yield [typeOfEntry(key), value]
+    if (nextCursor === undefined) return
     cursor = nextCursor
   }
 }

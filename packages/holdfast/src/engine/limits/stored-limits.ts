@@ -37,21 +37,46 @@ export const encodeLimits = (stored: StoredLimits): Bytes => Buffer.from(JSON.st
 
 /**
  * A part that cannot be read, of a bad disk or another program, counts as absent: one entry must not stop the workers of its type. The
- * next change replaces it.
+ * next change replaces it. doctor() reports it (unreadableParts).
  */
 export function decodeLimits(bytes: Bytes): StoredLimits {
-  const json = readJson(bytes, (_, value: unknown) => (value === null ? Infinity : value)) as
-    | Partial<StoredLimits>
-    | undefined
-  const { declared, override, groups } = json ?? {}
+  const { declared, override, groups } = partsOf(bytes) ?? {}
   const read = {
-    declared: isValid(() => checkDeclared(declared)) ? declared : undefined,
-    override: isValid(() => checkOverride(override, limitsOptions)) ? override : undefined,
+    declared: isDeclared(declared) ? declared : undefined,
+    override: isOverride(override) ? override : undefined,
     groups: groupsOf(groups),
   }
   // Only what is there, so that an entry without a part equals one that never had it.
   return Object.fromEntries(Object.entries(read).filter(([, part]) => part !== undefined)) as StoredLimits
 }
+
+/** The parts of an entry that decodeLimits() takes for absent, in words. */
+export function unreadableParts(bytes: Bytes): string[] {
+  const parts = partsOf(bytes)
+  if (!parts) return ['the whole entry']
+  const { declared, override, groups } = parts
+  const found: string[] = []
+  if (declared !== undefined && !isDeclared(declared)) found.push('what code declares')
+  if (override !== undefined && !isOverride(override)) found.push('what an operator set')
+  if (groups === undefined) return found
+  if (!isObject(groups)) return [...found, 'those of groups']
+  for (const [key, limits] of Object.entries(groups))
+    if (!isGroupOverride(limits)) found.push(`those of group '${key}'`)
+  return found
+}
+
+type Parts = Partial<StoredLimits>
+
+function partsOf(bytes: Bytes): Parts | undefined {
+  const json = readJson(bytes, (_, value: unknown) => (value === null ? Infinity : value))
+  return Array.isArray(json) ? undefined : (json as Parts | undefined)
+}
+
+const isObject = (value: unknown): value is object => value !== null && typeof value === 'object'
+const isDeclared = (part: Parts['declared']): boolean => isValid(() => checkDeclared(part))
+const isOverride = (part: Parts['override']): boolean => isValid(() => checkOverride(part, limitsOptions))
+const isGroupOverride = (part: LimitsOverride<object>): boolean =>
+  isValid(() => checkOverride(part, groupLimitsOptions))
 
 function checkDeclared(declared: StoredLimits['declared']): void {
   integer(0)('release', declared!.release)
@@ -67,10 +92,8 @@ function checkOverride(override: LimitsOverride<object> | undefined, table: Tabl
 }
 
 function groupsOf(groups: StoredLimits['groups']): StoredLimits['groups'] {
-  if (groups === null || typeof groups !== 'object') return undefined
-  const valid = Object.entries(groups).filter(([, override]) =>
-    isValid(() => checkOverride(override, groupLimitsOptions)),
-  )
+  if (!isObject(groups)) return undefined
+  const valid = Object.entries(groups).filter(([, override]) => isGroupOverride(override))
   return valid.length === 0 ? undefined : Object.fromEntries(valid)
 }
 
