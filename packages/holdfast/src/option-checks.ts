@@ -3,7 +3,7 @@
 import { types } from 'node:util'
 import { isPlain, readable } from './copy-option.ts'
 import { invalidArgument } from './errors.ts'
-import { type Check, resolveOptions, type Table } from './resolve-options.ts'
+import { type Check, resolveNested, type Table } from './resolve-options.ts'
 
 export const [dayMs, yearMs] = [86_400_000, 365 * 86_400_000]
 
@@ -141,7 +141,7 @@ export function isInstant(name: string, value: unknown): void {
 
 /** Checks the retention of one end state. */
 export function isAge(name: string, value: unknown): void {
-  const { ageMs } = resolveOptions(name, value as { ageMs?: number }, ageOptions)
+  const { ageMs } = resolveNested(name, value as { ageMs?: number }, ageOptions)
   if (ageMs === undefined) throw invalidArgument(`${name}.ageMs`, 'an integer >= 0, or Infinity', ageMs)
 }
 

@@ -46,12 +46,14 @@ type Resolved<Given, T extends Table> = Pick<Given, keyof Given & Words<T>> & {
 /**
  * Resolves the given options over the defaults of the table, aliases under their words.
  * @param where for the message, such as 'Queue'
+ * @param path what precedes the names of the options in messages, such as 'limits.'
  * @throws TypeError INVALID_ARGUMENT
  */
 export function resolveOptions<Given extends object, const T extends Table>(
   where: string,
   given: Given | undefined,
   table: T,
+  path = '',
 ): Resolved<Given, T> {
   let at = `${where} options`
   try {
@@ -60,12 +62,12 @@ export function resolveOptions<Given extends object, const T extends Table>(
     const resolved: Record<string, unknown> = {}
     for (const key of keys) {
       if (!Object.hasOwn(table, key)) throw unknownOption(where, key, Object.keys(table))
-      at = key
+      at = path === '' ? key : path + key
       const read = values[key]
       if (read === undefined) continue
       const row: Row = table[key]!
-      const value = 'isData' in row ? copyOf(key, read) : read
-      row.check(key, value)
+      const value = 'isData' in row ? copyOf(at, read) : read
+      row.check(at, value)
       if ('alias' in row) resolveAlias(where, key, row, value, values, resolved)
       else if (!('ignored' in row)) resolved[key] = value
     }
@@ -75,6 +77,15 @@ export function resolveOptions<Given extends object, const T extends Table>(
     if (isRefusal(error)) throw error
     throw unreadable(at, error)
   }
+}
+
+/** Resolves the options inside the option `name`: messages have the whole path, such as 'limits.group.limit'. */
+export function resolveNested<Given extends object, const T extends Table>(
+  name: string,
+  given: Given | undefined,
+  table: T,
+): Resolved<Given, T> {
+  return resolveOptions(name, given, table, `${name}.`)
 }
 
 /** @throws TypeError INVALID_ARGUMENT unless it is an object with options */

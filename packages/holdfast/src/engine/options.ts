@@ -27,7 +27,7 @@ import {
   text,
   yearMs,
 } from '../option-checks.ts'
-import { resolveOptions, type Table } from '../resolve-options.ts'
+import { resolveNested, type Table } from '../resolve-options.ts'
 import { isFace } from '../storage/stored-type.ts'
 import type { SearchValue } from '../storage/storage.ts'
 import { isDeduplication } from './job/deduplication.ts'
@@ -142,8 +142,11 @@ function isPrefetch(name: string, value: unknown): void {
 
 function isGroup(name: string, value: unknown): void {
   if (typeof value === 'string') return checkText(name, value, 512)
+  if (value === null || typeof value !== 'object') {
+    throw invalidArgument(name, "a key, or an object such as { key: 'c-42', ordered: true }", value)
+  }
   const given = value as { key?: string; ordered?: boolean; onFailure?: string }
-  const { key, ordered, onFailure } = resolveOptions(name, given, groupOptions)
+  const { key, ordered, onFailure } = resolveNested(name, given, groupOptions)
   if (key === undefined) throw invalidArgument(`${name}.key`, 'the key of the group', key)
   if (onFailure !== undefined && ordered !== true) {
     throw invalidArgument(
@@ -176,7 +179,7 @@ function isRetention(name: string, value: unknown): void {
 
 function isTypeRetention(name: string, value: unknown): void {
   for (const [end, kept] of keptByEnd(name, value)) {
-    const { ageMs, count } = resolveOptions(`${name}.${end}`, kept, keptOptions)
+    const { ageMs, count } = resolveNested(`${name}.${end}`, kept, keptOptions)
     if (ageMs === undefined && count === undefined)
       throw invalidArgument(`${name}.${end}`, 'ageMs, count or both', kept)
   }
@@ -192,7 +195,7 @@ function isRetentionCounts(name: string, value: unknown): void {
         ageMs,
       )
     }
-    const { count } = resolveOptions(`${name}.${end}`, kept, keptOptions)
+    const { count } = resolveNested(`${name}.${end}`, kept, keptOptions)
     if (count === undefined) throw invalidArgument(`${name}.${end}.count`, 'an integer >= 0', count)
   }
 }
@@ -203,7 +206,7 @@ interface Kept {
 }
 
 function keptByEnd(name: string, value: unknown): [end: string, kept: Kept][] {
-  return Object.entries(resolveOptions(name, value as object, endOptions)).map(([end, kept]) => {
+  return Object.entries(resolveNested(name, value as object, endOptions)).map(([end, kept]) => {
     isObject(`${name}.${end}`, kept)
     return [end, kept as Kept]
   })
@@ -223,7 +226,7 @@ const endOptions = {
 function isBackoff(name: string, value: unknown): void {
   if (value === 'none' || value === 'exponential' || typeof value === 'function') return
   const type: unknown = value !== null && typeof value === 'object' ? (value as { type?: unknown }).type : undefined
-  if (type === 'exponential') return void resolveOptions(name, value as object, exponentialBackoff)
+  if (type === 'exponential') return void resolveNested(name, value as object, exponentialBackoff)
   if (type !== 'fixed') {
     throw invalidArgument(
       name,
@@ -231,6 +234,6 @@ function isBackoff(name: string, value: unknown): void {
       value,
     )
   }
-  const { delayMs } = resolveOptions(name, value as { delayMs?: number }, fixedBackoff)
+  const { delayMs } = resolveNested(name, value as { delayMs?: number }, fixedBackoff)
   if (delayMs === undefined) throw invalidArgument(`${name}.delayMs`, 'a number >= 0', delayMs)
 }

@@ -18,7 +18,7 @@ import {
 import { sharedJobOptions } from '../engine/job/job-options.ts'
 import { sharedOptions } from '../engine/options.ts'
 import { scheduleOptions } from '../engine/schedule/schedule.ts'
-import { type Check, resolveOptions, type Table } from '../resolve-options.ts'
+import { type Check, resolveNested, type Table } from '../resolve-options.ts'
 import { standardRetention } from '../storage/retention.ts'
 import { type Duration, toMs } from './duration.ts'
 import type { StoreKey } from './kv/kv-store.ts'
@@ -183,7 +183,7 @@ export const taskEnqueueOptions = {
   group: sharedJobOptions.group,
   job: {
     alias: ['priority', 'timeoutMs', 'expiresInMs', 'search', 'weight'],
-    check: (name, value) => void resolveOptions(name, value as object, jobOptions),
+    check: (name, value) => void resolveNested(name, value as object, jobOptions),
   },
 } as const satisfies Table
 

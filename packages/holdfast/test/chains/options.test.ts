@@ -23,7 +23,10 @@ test('a client refuses unknown options and impossible values', async () => {
     [/^notifier: expected a Notifier/, { notifier: { notify() {} } }],
     [/^log: expected a function/, { log: console }],
     [/^retention options: .*got "complete"/, { retention: { complete: { ageMs: 1 } } }],
-    [/^ageMs: expected an integer >= 0, or Infinity, got -1/, { retention: { failed: { ageMs: -1 } } }],
+    [
+      /^retention.failed.ageMs: expected an integer >= 0, or Infinity, got -1/,
+      { retention: { failed: { ageMs: -1 } } },
+    ],
     [/^retention.failed.ageMs: expected/, { retention: { failed: {} } }],
     [/^logger.warn: expected a function/, { logger: { warn: true } }],
   ]

@@ -90,6 +90,7 @@ export function isDeduplication(name: string, value: unknown): void {
     where,
     value as object,
     deduplicationByMode[(chosen as DeduplicationMode | undefined) ?? 'simple'] as Table,
+    `${name}.`,
   )
   if (given.key === undefined) throw invalidArgument(`${name}.key`, 'the deduplication key', given.key)
   if (chosen === 'debounce' && given.windowMs === undefined) {

@@ -2,7 +2,7 @@
 
 import { invalidArgument } from '../../errors.ts'
 import { integer, isBoolean, oneOf, text, yearMs } from '../../option-checks.ts'
-import { type Check, resolveOptions, type Table } from '../../resolve-options.ts'
+import { type Check, resolveNested, resolveOptions, type Table } from '../../resolve-options.ts'
 
 /** A rate: in no interval of `perMs` do the jobs that start weigh more than `limit`. Every attempt counts, retries too. */
 export interface RateOptions {
@@ -92,7 +92,7 @@ export const limitsOptions = {
   concurrency: { check: count },
   rate: { check: isRate },
   maxWaiting: { check: count },
-  group: { check: (name, value) => void resolveOptions(name, value as object, groupLimitsOptions) },
+  group: { check: (name, value) => void resolveNested(name, value as object, groupLimitsOptions) },
 } as const satisfies Table
 
 const groupLimitsPatch = orNull(oneGroupOptions)
@@ -100,7 +100,7 @@ const limitsPatch = {
   ...orNull(limitsOptions),
   group: {
     check: (name: string, value: unknown) => {
-      if (value !== null) resolveOptions(name, value as object, orNull(groupLimitsOptions))
+      if (value !== null) resolveNested(name, value as object, orNull(groupLimitsOptions))
     },
   },
 } as const satisfies Table
@@ -116,13 +116,13 @@ function orNull(table: Table): Table {
 
 /** For the table of a face. The rows are resolved by resolveLimits(). @throws TypeError INVALID_ARGUMENT */
 export function isLimits(name: string, value: unknown): void {
-  resolveOptions(name, value as object, limitsOptions)
+  resolveNested(name, value as object, limitsOptions)
 }
 
 /** The declared limits, complete. @throws TypeError INVALID_ARGUMENT */
 export function resolveLimits(given: LimitsOptions): LimitsOptions {
-  const { group, ...rest } = resolveOptions('limits', given, limitsOptions)
-  return group === undefined ? rest : { ...rest, group: resolveOptions('limits.group', group, groupLimitsOptions) }
+  const { group, ...rest } = resolveNested('limits', given, limitsOptions)
+  return group === undefined ? rest : { ...rest, group: resolveNested('limits.group', group, groupLimitsOptions) }
 }
 
 /** @throws TypeError INVALID_ARGUMENT */
@@ -149,7 +149,7 @@ export const setLimitsOptions = {
 } as const satisfies Table
 
 function isRate(name: string, value: unknown): void {
-  const { limit, perMs } = resolveOptions(name, value as Partial<RateOptions>, rateOptions)
+  const { limit, perMs } = resolveNested(name, value as Partial<RateOptions>, rateOptions)
   if (limit === undefined) throw invalidArgument(`${name}.limit`, 'an integer >= 1, or Infinity', limit)
   if (perMs === undefined) throw invalidArgument(`${name}.perMs`, 'a number of ms', perMs)
 }

@@ -52,7 +52,7 @@ export function splitSchedule<T extends Table & typeof scheduleOptions, G extend
 ): { readonly rule: Schedule; readonly rest: Omit<G, keyof ScheduleRule> } {
   const where = `schedule '${name}'`
   if (given === undefined) throw invalidArgument(where, 'an object with cron or everyMs', given)
-  const resolved: Readonly<Record<string, unknown>> = resolveOptions(where, given, table as Table)
+  const resolved: Readonly<Record<string, unknown>> = resolveOptions(where, given, table as Table, `${where}: `)
   // Of those that are not given, the rule has the defaults itself.
   const isGiven = (key: string): boolean => Object.hasOwn(given, key)
   const rule = Object.fromEntries(

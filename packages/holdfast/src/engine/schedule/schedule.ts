@@ -49,7 +49,7 @@ export const scheduleOptions = {
 
 /** @throws TypeError INVALID_ARGUMENT */
 export function resolveRule(where: string, rule: ScheduleRule): Schedule {
-  const { cron, everyMs, timeZone, ...rest } = resolveOptions(where, rule, scheduleOptions)
+  const { cron, everyMs, timeZone, ...rest } = resolveOptions(where, rule, scheduleOptions, `${where}: `)
   if ((cron === undefined) === (everyMs === undefined))
     throw invalidArgument(`${where}: cron`, 'either cron or everyMs', cron)
   if (everyMs !== undefined && rule.timeZone !== undefined) {
