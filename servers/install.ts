@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { install, mayInstall } from './apt.ts'
-import { findChromium, findPgbouncer, findPostgres, findRedis } from './find.ts'
+import { findChromium, findHeadlessShell, findPgbouncer, findPostgres, findRedis } from './find.ts'
 
 /** Older versions lack what servers/cluster.ts uses: `cluster-port` and ADDSLOTSRANGE. */
 const oldestRedis = 7
@@ -53,7 +53,8 @@ export function installPgbouncer(): string | undefined {
 
 /** The path of chromium, if it is present or can be installed. Without it, the browser tests are skipped with that reason. */
 export function installChromium(): string | undefined {
-  return findOrInstall('chromium', findChromium)
+  if (process.env.CHROMIUM) return findChromium()
+  return findOrInstall('chromium-headless-shell', findHeadlessShell) ?? findOrInstall('chromium', findChromium)
 }
 
 function findOrInstall(name: string, find: () => string | undefined): string | undefined {
@@ -63,7 +64,7 @@ function findOrInstall(name: string, find: () => string | undefined): string | u
     install(name)
   } catch (error) {
     // Without a network, for example, all other tests can still run.
-    console.error(`${name}: installation failed, its tests are skipped: ${(error as Error).message}`)
+    console.error(`${name}: installation failed: ${(error as Error).message}`)
   }
   return find()
 }
