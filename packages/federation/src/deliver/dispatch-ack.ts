@@ -53,7 +53,7 @@ export async function dispatchAck(
     isProven = true
     return content
   }
-  if (!isRelayed && context.policies.delivery.verifyAcks && !acknowledges(await open(), payload)) {
+  if (!isRelayed && context.policies.delivery.verifyAcks && !acknowledges(await open(), payload, serverUrl)) {
     throw await ackInvalid(context, acked, 'it names something else')
   }
   if (hasHandler) await acks[name]!({ serverUrl, deliveryJobId, jobId, payload, open })

@@ -43,7 +43,7 @@ export async function applyFollowAck(
   const checked = FollowEnvelopeSchema.safeParse(value)
   if (!checked.success) throw await ackInvalid(context, ack, 'it does not have the shape of a follow acknowledgement')
   const { following } = checked.data
-  if (sent !== undefined && !acknowledges(checked.data, sent)) {
+  if (sent !== undefined && !acknowledges(checked.data, sent, origin)) {
     throw await ackInvalid(context, ack, 'it names another follow')
   }
   await verifyAck(context, text, ackPayload.signature, ack)

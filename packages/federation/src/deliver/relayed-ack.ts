@@ -20,7 +20,7 @@ export async function acceptRelayedAck(delivery: Delivery, peer: KnownPeer, resp
   try {
     const ack = await readAck(delivery, response)
     const acked = { serverUrl: peer.url, publicKey: peer.publicKey, deliveryJobId, isRelayed: true }
-    if (!acknowledges(await openAck(context, ack, acked), payload)) {
+    if (!acknowledges(await openAck(context, ack, acked), payload, peer.url)) {
       throw await ackInvalid(context, acked, 'it names something else')
     }
     await dispatchAck(delivery, peer, ack, true)

@@ -40,3 +40,19 @@ test('the server of a follower cannot approve its own pending follow with the ac
   await it.federation.processFederationDelivery(await it.delivery(peer, { hasRow: false }))
   assert.equal((await follows.find('alice', 'bob', peer.origin, peer.origin))?.accepted, true)
 })
+
+test('an acknowledgement of a post that names another server does not count', async (t) => {
+  const it = await bench(t, sqlitePlace, world, { profile: 'hardened' })
+  const [peer, other] = [await it.peer(), await it.peer()]
+  const payload = JSON.stringify({ method: 'FEDERATE_POST', federationUrl: own, post: { id: 'p1' } })
+  let named = other.origin
+  peer.onInbox = () =>
+    peer.ack({ method: 'FEDERATE_POST', federationUrl: named, post: { id: 'r1', federationPostId: 'p1' } })
+  const post = (): ReturnType<typeof it.delivery> => it.delivery(peer, { name: 'deliver-post', payload })
+  await assert.rejects(it.federation.processFederationDelivery(await post()), { code: 'ACK_INVALID' })
+  // The failure holds the peer.
+  await it.store.peerStates.change(peer.origin, Date.now(), (known) => known && { ...known, nextContactAt: 0 })
+  named = `${peer.origin}/`
+  await it.federation.processFederationDelivery(await post())
+  assert.equal(peer.delivered.length, 2)
+})

@@ -75,7 +75,11 @@ test('whatever is wrong with a relayed reply is the failure of the direct reques
   assert.deepEqual([follow?.id, follow?.accepted], [followId, true])
 })
 
-const ackOf = (id: string): object => ({ method: 'FEDERATE_POST', post: { id: 'theirs', federationPostId: id } })
+const ackOf = (id: string, federationUrl: string): object => ({
+  method: 'FEDERATE_POST',
+  federationUrl,
+  post: { id: 'theirs', federationPostId: id },
+})
 
 test('an acknowledgement without a handler, or whose handler does not open it, must be verified all the same', async (t) => {
   let handled = 0
@@ -86,11 +90,11 @@ test('an acknowledgement without a handler, or whose handler does not open it, m
   for (const name of ['deliver-post', 'careless']) {
     relay.onProxy = () => relayed({ body: { method: 'PROXY_RESPONSE', status: 'acknowledged' } })
     assert.equal(await failsDirectly(given, { name, payload }), 'ACK_INVALID')
-    relay.onProxy = () => relayed(relay.ack(ackOf('p1')))
+    relay.onProxy = () => relayed(relay.ack(ackOf('p1', target.origin)))
     assert.equal(await failsDirectly(given, { name, payload }), 'ACK_SIGNATURE_INVALID')
-    relay.onProxy = () => relayed(target.ack(ackOf('p0')))
+    relay.onProxy = () => relayed(target.ack(ackOf('p0', target.origin)))
     assert.equal(await failsDirectly(given, { name, payload }), 'ACK_INVALID')
-    relay.onProxy = () => relayed(target.ack(ackOf('p1')))
+    relay.onProxy = () => relayed(target.ack(ackOf('p1', target.origin)))
     await it.federation.processFederationDelivery(await it.delivery(target, { name, payload }))
   }
   assert.equal(handled, 1)
@@ -98,24 +102,33 @@ test('an acknowledgement without a handler, or whose handler does not open it, m
 
 const sent = (body: object): string => JSON.stringify(body)
 
-test('an acknowledgement names what was sent, by method', () => {
+test('an acknowledgement names what was sent, by method, and the server that acknowledges', () => {
   const pair = { followerId: 'a', followingId: 'b' }
+  const origin = 'https://b.example'
+  const by = { federationUrl: origin }
   const cases: [payload: string, ack: unknown, isOne: boolean][] = [
+    // The acknowledgement of a follow repeats the sender's URL.
     [sent({ method: 'FEDERATE', following: pair }), { method: 'FEDERATE', following: pair }, true],
     [sent({ method: 'FEDERATE', following: pair }), { method: 'FEDERATE', following: { followerId: 'a' } }, false],
     [sent({ method: 'FEDERATE', following: pair }), { method: 'UNFOLLOW', following: pair }, false],
-    [sent({ method: 'UNFOLLOW', following: { id: 'f' } }), { method: 'UNFOLLOW', id: 'f' }, true],
-    [sent({ method: 'UNFOLLOW', following: { id: 'f' } }), { method: 'UNFOLLOW', id: 'g' }, false],
-    [sent({ method: 'INSERT', id: 'i' }), { method: 'INSERT', id: 'i' }, true],
-    [sent({ method: 'OWN', id: 'i' }), { method: 'OWN', id: 'j' }, false],
+    [sent({ method: 'UNFOLLOW', following: { id: 'f' } }), { method: 'UNFOLLOW', id: 'f', ...by }, true],
+    [sent({ method: 'UNFOLLOW', following: { id: 'f' } }), { method: 'UNFOLLOW', id: 'g', ...by }, false],
+    [sent({ method: 'INSERT', id: 'i' }), { method: 'INSERT', id: 'i', ...by }, true],
+    [sent({ method: 'INSERT', id: 'i' }), { method: 'INSERT', id: 'i', federationUrl: 'https://B.example:443/' }, true],
+    [sent({ method: 'OWN', id: 'i' }), { method: 'OWN', id: 'j', ...by }, false],
+    // Another server, none, and no URL.
+    [sent({ method: 'INSERT', id: 'i' }), { method: 'INSERT', id: 'i', federationUrl: 'https://c.example' }, false],
+    [sent({ method: 'INSERT', id: 'i' }), { method: 'INSERT', id: 'i' }, false],
+    [sent({ method: 'INSERT', id: 'i' }), { method: 'INSERT', id: 'i', federationUrl: 'nowhere' }, false],
     // Absent on both sides.
-    [sent({ method: 'OWN' }), { method: 'OWN' }, false],
+    [sent({ method: 'OWN' }), { method: 'OWN', ...by }, false],
     [sent({ method: 'FEDERATE' }), { method: 'FEDERATE' }, false],
-    [sent({ method: 'FEDERATE_POST' }), { method: 'FEDERATE_POST', post: {} }, false],
-    ['no JSON', { method: 'OWN', id: 'i' }, false],
+    [sent({ method: 'FEDERATE_POST' }), { method: 'FEDERATE_POST', post: {}, ...by }, false],
+    ['no JSON', { method: 'OWN', id: 'i', ...by }, false],
     [sent({ method: 'OWN', id: 'i' }), null, false],
   ]
-  for (const [payload, ack, isOne] of cases) assert.equal(acknowledges(ack, payload), isOne, payload)
+  for (const [payload, ack, isOne] of cases)
+    assert.equal(acknowledges(ack, payload, origin), isOne, JSON.stringify(ack))
 })
 
 test('one site is one candidate for a relay, however many names it registers', async (t) => {
