@@ -1,4 +1,5 @@
-// Other servers, on loopback: one real HTTP server with a host name per peer. Written from the v1 wire by hand and not with the\n// receiving side of this package, so that a mistake on both sides cannot cancel out.
+// Other servers, on loopback: one real HTTP server with a host name per peer. Written from the v1 wire by hand and not with the
+// receiving side of this package, so that a mistake on both sides cannot cancel out.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,5 @@
-// Messages that were changed in transit, and two readers: the functions of the wire one after the other, and the real receiving\n// side. A changed message that a reader accepts is a vulnerability.
+// Messages that were changed in transit, and two readers: the functions of the wire one after the other, and the real receiving
+// side. A changed message that a reader accepts is a vulnerability.
 
 import * as fc from 'fast-check'
 import { MemoryStorage } from 'holdfast'

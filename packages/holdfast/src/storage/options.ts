@@ -72,12 +72,14 @@ function isRedisPrefix(name: string, value: unknown): void {
   if (/[{}]/.test(value)) throw invalidArgument(name, 'text without braces', value)
 }
 
-/** Never printed: it may hold a password. */
+/** What an error says of a URL, which may hold a password. */
+const hidden = (url: string): string => `${url.length} characters that are not shown: a URL may hold a password`
+
 function isRedisUrl(name: string, value: unknown): void {
   const url = typeof value === 'string' ? URL.parse(value) : null
   if (url && ['redis:', 'rediss:', 'valkey:', 'valkeys:'].includes(url.protocol) && url.hostname !== '') return
   const expected = "a URL such as 'redis://host:6379', with 'rediss:' for TLS"
-  throw invalidArgument(name, expected, typeof value === 'string' ? `${value.length} characters` : value)
+  throw invalidArgument(name, expected, typeof value === 'string' ? hidden(value) : value)
 }
 
 function isRedisClient(name: string, value: unknown): void {
@@ -87,12 +89,11 @@ function isRedisClient(name: string, value: unknown): void {
   if (options?.keyPrefix) throw invalidArgument(name, 'a client without keyPrefix (use `prefix`)', options.keyPrefix)
 }
 
-/** Never printed: it may hold a password. */
 function isPostgresUrl(name: string, value: unknown): void {
   const url = typeof value === 'string' ? URL.parse(value) : null
   if (url && ['postgres:', 'postgresql:'].includes(url.protocol)) return
   const expected = "a URL such as 'postgres://user@host:5432/database'"
-  throw invalidArgument(name, expected, typeof value === 'string' ? `${value.length} characters` : value)
+  throw invalidArgument(name, expected, typeof value === 'string' ? hidden(value) : value)
 }
 
 /** The sql of postgres.js is a function. */
