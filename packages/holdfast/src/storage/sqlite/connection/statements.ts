@@ -162,7 +162,11 @@ const texts = {
     `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND state IN (${ended}) AND sweep_at <= ? LIMIT ? + 0`,
   ),
   group: rows(`SELECT ${groupColumns} FROM holdfast_groups WHERE tid = ? AND key = ?`),
+  // Cheaper than to replace the row, which deletes it first. So does an UPDATE that sets a column of the primary key.
   setGroup: write(
+    `UPDATE holdfast_groups SET ${assigned(`${groupColumns.replace('key, ', '')}, until`)} WHERE tid = ? AND key = ?`,
+  ),
+  addGroup: write(
     `INSERT OR REPLACE INTO holdfast_groups (tid, ${groupColumns}, until) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   ),
   eraseGroup: write('DELETE FROM holdfast_groups WHERE tid = ? AND key = ?'),
@@ -187,8 +191,11 @@ const texts = {
     `SELECT rank, at FROM holdfast_members
      WHERE tid = ? AND key = ? AND rank > ? ORDER BY rank, at LIMIT 1`,
   ),
+  firstMembers: rows(
+    'SELECT seq, at, rank FROM holdfast_members WHERE tid = ? AND key = ? ORDER BY rank, at, ord LIMIT ? + 0',
+  ),
   dueMembers: rows(
-    `SELECT seq, at FROM holdfast_members
+    `SELECT seq, at, rank FROM holdfast_members
      WHERE tid = ? AND key = ? AND rank = ? AND at <= ? ORDER BY at, ord LIMIT ? + 0`,
   ),
   key: rows('SELECT id, token, mode, shared, until, replaced_by, version FROM holdfast_keys WHERE tid = ? AND key = ?'),

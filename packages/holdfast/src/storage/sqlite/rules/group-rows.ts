@@ -44,15 +44,20 @@ export class GroupRows {
   /** Writes what has changed, so that statements see it. */
   flush(): void {
     if (this.#dirty.length === 0) return
-    const { setGroup, eraseGroup } = this.#statements
+    const { addGroup, setGroup, eraseGroup } = this.#statements
     for (const group of this.#dirty) {
       group.isDirty = false
-      const { type, key, isNeeded } = group
+      const { type, key, isNeeded, isStored } = group
       if (isNeeded) {
-        setGroup.run(type.tid, ...groupCells(group))
+        const cells = groupCells(group)
+        // A sweep may have deleted the row of a group that a job in memory still has.
+        const isWritten = isStored && setGroup.run(...cells.slice(1), type.tid, key).changes > 0
+        if (!isWritten) addGroup.run(type.tid, ...cells)
+        group.isStored = true
         continue
       }
       eraseGroup.run(type.tid, key)
+      group.isStored = false
       this.#groups.delete(nameOf(type, key))
     }
     this.#dirty = []

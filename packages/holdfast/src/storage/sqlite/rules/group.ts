@@ -14,6 +14,8 @@ export interface SqliteGroup extends GroupState {
   /** It has to be written, or deleted if nothing of it is needed any more. */
   isDirty: boolean
   isNeeded: boolean
+  /** It has a row. */
+  isStored: boolean
 }
 
 export const newGroup = (type: SqliteType, key: string): SqliteGroup => ({
@@ -22,6 +24,7 @@ export const newGroup = (type: SqliteType, key: string): SqliteGroup => ({
   key,
   isDirty: false,
   isNeeded: false,
+  isStored: false,
 })
 
 /** The fields that few groups have, as JSON in one column. */
@@ -50,6 +53,7 @@ export function readGroup(type: SqliteType, row: GroupRow): SqliteGroup {
     turn,
     paused: pausedOf(since, by),
     isNeeded: true,
+    isStored: true,
     ...(more === null ? undefined : (decodeFlow(more) as More)),
   }
 }

@@ -10,7 +10,7 @@ const mostPerRead = 1_000
 /** Below the rank of every priority. */
 const lowest = -1_000
 
-type Entry = [seq: number, runAt: number]
+type Entry = [seq: number, runAt: number, rank: number]
 
 interface Ahead {
   /** Those that are due, the best one last. */
@@ -87,22 +87,28 @@ export class Members {
   }
 
   #read(group: SqliteGroup, number: number): Ahead {
-    const { type, key } = group
+    const { tid } = group.type
     const limit = Math.min(number, mostPerRead)
-    const found: Entry[] = []
-    for (const [rank, runAt] of this.#firstOfRanks(group)) {
+    const { firstMembers, dueMembers } = this.#set.statements
+    this.#set.jobs.flush()
+    const first = firstMembers.all(tid, group.key, limit) as unknown as Entry[]
+    const later = first.findIndex(([, runAt]) => runAt > this.#now)
+    // Nearly always: all of them are due, and one statement is enough.
+    if (later < 0) return { entries: first.toReversed(), number, isLast: first.length < limit }
+    const found = first.slice(0, later)
+    // The others of this rank are due later. Those of the next ranks may be due.
+    for (const [rank, runAt] of this.#firstOfRanks(group, first[later]![2])) {
       if (runAt > this.#now) continue
-      const { dueMembers } = this.#set.statements
-      found.push(...(dueMembers.all(type.tid, key, rank, this.#now, limit - found.length) as unknown as Entry[]))
+      found.push(...(dueMembers.all(tid, group.key, rank, this.#now, limit - found.length) as unknown as Entry[]))
       if (found.length >= limit) break
     }
     return { entries: found.toReversed(), number, isLast: found.length < limit }
   }
 
-  /** The first job of each priority, the highest first. */
-  *#firstOfRanks({ type, key }: SqliteGroup): Generator<[rank: number, runAt: number]> {
+  /** The first job of each priority, the highest first: of those after the given rank. */
+  *#firstOfRanks({ type, key }: SqliteGroup, above = lowest): Generator<[rank: number, runAt: number]> {
     this.#set.jobs.flush()
-    for (let rank = lowest; ;) {
+    for (let rank = above; ;) {
       const { firstOfRank } = this.#set.statements
       const first = firstOfRank.get(type.tid, key, rank) as unknown as [rank: number, runAt: number] | undefined
       if (!first) return
