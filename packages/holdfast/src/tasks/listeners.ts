@@ -61,7 +61,11 @@ export class QueueListeners {
   async #openOne(queue: MessageQueue, signal: AbortSignal): Promise<void> {
     const handler = this.#listening.handlerOf(queue)
     const isOurs = queue.extended === true && typeof queue.consume === 'function'
-    const consumer = await (isOurs ? queue.consume!(handler, { handlesTimeouts: true }) : this.#listen(queue, handler))
+    const opened = isOurs ? queue.consume!(handler, { handlesTimeouts: true, signal }) : this.#listen(queue, handler)
+    const consumer = await opened.catch((error: unknown) => {
+      if (!signal.aborted) throw error
+    })
+    if (!consumer) return
     if (signal.aborted) await consumer.stop({ graceMs: 0 })
     else this.#open.set(queue, consumer)
   }

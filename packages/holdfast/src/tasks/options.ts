@@ -145,7 +145,10 @@ export const taskOptions = {
   schedules: { check: isFields },
 } as const satisfies Table
 
-export const consumeOptions = { handlesTimeouts: { default: false, check: isBoolean } } as const satisfies Table
+export const consumeOptions = {
+  handlesTimeouts: { default: false, check: isBoolean },
+  signal: sharedOptions.signal,
+} as const satisfies Table
 
 export const startOptions = { signal: sharedOptions.signal } as const satisfies Table
 

@@ -279,3 +279,35 @@ test('closing a queue stops its consumers', async () => {
   assert.equal(faults.connections, 0)
   await consumer.stop()
 })
+
+test('a first claim that is answered after stop() runs nothing, and its message goes back', async (t) => {
+  const { clock, faults, tasks, task, runs } = bench(t)
+  await tasks.enqueueTask(task, 1)
+  const late = Promise.withResolvers<void>()
+  faults.on('listen', async (apply) => {
+    await new Promise<void>((resolve) => void clock.after(2 * second, resolve))
+    return apply()
+  })
+  faults.on('claim', async (apply) => {
+    const claim = await apply()
+    await late.promise
+    return claim
+  })
+  const started = tasks.start()
+  const stopped = tasks.stop()
+  await clock.advance(4 * second)
+  assert.equal(faults.count('claim'), 1)
+  // The stop waits 5 s for the start.
+  await clock.advance(2 * second)
+  await stopped
+  late.resolve()
+  await clock.advance(second)
+  await started
+  assert.deepEqual(runs, [], 'no handler began')
+  assert.equal(faults.count('extend'), 0)
+  const outcomes = faults.calls.filter(({ verb }) => verb === 'settle').flatMap(({ args }) => args[0])
+  assert.deepEqual(
+    outcomes.map((one) => (one as { kind: string }).kind),
+    ['released'],
+  )
+})

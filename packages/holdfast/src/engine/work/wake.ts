@@ -46,7 +46,7 @@ export class Wake {
     const unlisten = await storage.listen(topics, (signal) => this.#receive(signal))
     this.#unlisten.push(unlisten)
     try {
-      await this.#listenForLimits()
+      if (!this.#stopped) await this.#listenForLimits()
     } catch (error) {
       await this.#endListening().catch(() => {})
       throw error

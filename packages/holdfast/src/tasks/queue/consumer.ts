@@ -28,10 +28,15 @@ interface Consuming {
 
 /**
  * Connects and begins to work. Resolves when ready; a call that rejects leaves nothing behind.
- * @param signal aborted meanwhile: it does not begin to work, and returns undefined
+ * @param signal aborted meanwhile: it does not begin to work, gives back what it has claimed, and returns undefined
+ * @param abortGraceMs how long handlers of its first claim may go on then
  * @throws StorageError
  */
-export async function openConsumer(consuming: Consuming, signal: AbortSignal): Promise<Consumer | undefined> {
+export async function openConsumer(
+  consuming: Consuming,
+  signal: AbortSignal,
+  abortGraceMs: number,
+): Promise<Consumer | undefined> {
   const { name, storage, clock, work, limits, concurrency, pollMs, presenceMs, prefetchMs, publishEvent } = consuming
   await storage.connect()
   if (signal.aborted) return void (await disconnect(consuming, engineDefaults.stopWritesMs))
@@ -51,15 +56,23 @@ export async function openConsumer(consuming: Consuming, signal: AbortSignal): P
     publishEvent,
     types: [work],
   })
+  let stopping: Promise<void> | undefined
+  const end = (graceMs: number): Promise<void> => (stopping ??= stop(worker, consuming, graceMs))
+  // At once, not after the start: its first claim may be answered late, and the jobs of it must not run then.
+  const abandon = (): void => void end(abortGraceMs)
+  signal.addEventListener('abort', abandon, { once: true })
   try {
     await worker.start()
   } catch (error) {
+    if (stopping) return void (await stopping)
     await disconnect(consuming, engineDefaults.stopWritesMs)
     throw error
+  } finally {
+    signal.removeEventListener('abort', abandon)
   }
-  let stopping: Promise<void> | undefined
+  if (stopping) return void (await stopping)
   return {
-    stop: ({ graceMs = consuming.graceMs } = {}) => (stopping ??= stop(worker, consuming, graceMs)),
+    stop: ({ graceMs = consuming.graceMs } = {}) => end(graceMs),
     health: () => healthOf(`message queue '${name}'`, !stopping, storage.unansweredMs(), worker.state),
   }
 }

@@ -149,6 +149,8 @@ export interface Consumer {
 export interface ConsumeOptions {
   /** The handler applies the `timeoutMs` of the queue and of the messages by itself. @default false */
   readonly handlesTimeouts?: boolean | undefined
+  /** Aborted before it is ready: it begins no message, and consume() rejects with the reason. Without effect later. */
+  readonly signal?: AbortSignal | undefined
 }
 
 export interface MessageQueue {

@@ -274,7 +274,7 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
   async #listen(handler: MessageHandler, until: AbortSignal): Promise<void> {
     const aborted = new Promise<void>((resolve) => until.addEventListener('abort', () => resolve(), { once: true }))
     let consumer: Consumer | undefined
-    const open = async (): Promise<void> => void (consumer = await this.#consume(handler, until))
+    const open = async (): Promise<void> => void (consumer = await this.#consume(handler, until, {}))
     const onFailure = (error: Error): void => this.#publishEvent({ name: 'error', error })
     // Never rejects, by the contract of message queues: every failure is retried.
     await retryUntilReady(open, { clock: this.#clock, signal: until, onFailure, always: true })
@@ -285,14 +285,17 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
 
   /**
    * As listen(), but resolves when ready, with what stops it.
-   * @throws INVALID_ARGUMENT, CLOSED, StorageError, as rejections; then nothing is left behind
+   * @throws INVALID_ARGUMENT, CLOSED, StorageError and the reason of `signal`, as rejections; then nothing is left behind
    */
   async consume(handler: MessageHandler, given?: ConsumeOptions): Promise<Consumer> {
-    const { handlesTimeouts } = resolveOptions('consume', given, consumeOptions)
+    const { handlesTimeouts, signal } = resolveOptions('consume', given, consumeOptions)
     this.#checkHandler(handler)
-    const consumer = await this.#consume(handler, this.#closing.signal, handlesTimeouts)
-    if (!consumer || this.#closing.signal.aborted) {
-      await consumer?.stop()
+    signal?.throwIfAborted()
+    const until = signal ? AbortSignal.any([signal, this.#closing.signal]) : this.#closing.signal
+    const consumer = await this.#consume(handler, until, { handlesTimeouts, abortGraceMs: 0 })
+    if (!consumer || until.aborted) {
+      await consumer?.stop({ graceMs: 0 })
+      signal?.throwIfAborted()
       throw this.#closedError()
     }
     this.#consumers.add(consumer)
@@ -305,7 +308,14 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
     }
   }
 
-  #consume(handler: MessageHandler, signal: AbortSignal, handlesTimeouts = false): Promise<Consumer | undefined> {
+  #consume(
+    handler: MessageHandler,
+    signal: AbortSignal,
+    {
+      handlesTimeouts = false,
+      abortGraceMs = this.#options.graceMs,
+    }: { handlesTimeouts?: boolean; abortGraceMs?: number },
+  ): Promise<Consumer | undefined> {
     const { type, leaseMs, timeoutMs, replaces, retry, maxSnoozes, keep } = this.#options
     const [clock, storage, publishEvent] = [this.#clock, this.#storage, this.#publishEvent]
     const onError = (error: Error): void => publishEvent({ name: 'error', error })
@@ -325,7 +335,8 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
       owner: this.#owner,
       onError,
     })
-    return openConsumer({ ...this.#options, storage, clock, work, limits: this.#limits, publishEvent }, signal)
+    const consuming = { ...this.#options, storage, clock, work, limits: this.#limits, publishEvent }
+    return openConsumer(consuming, signal, abortGraceMs)
   }
 
   // ── operate ────────────────────────────────────────────────────────────────────────────────────────────────────────
