@@ -15,10 +15,8 @@ const recordedCalls =
   'open,openat,creat,write,pwrite64,writev,pwritev,pwritev2,fsync,fdatasync,rename,renameat,renameat2,unlink,unlinkat,' +
   'ftruncate,truncate,fallocate,link,linkat,copy_file_range,sendfile'
 
-export const straceArgs = (output: string): string[] => [
-  ...['-f', '--seccomp-bpf', '-y', '-xx', '-s', '16777216', '-e', `trace=${recordedCalls}`, '-e', 'signal=none'],
-  ...['-o', output],
-]
+export const straceArgs = (output: string): string[] =>
+  `-f --seccomp-bpf -y -xx -s 16777216 -e trace=${recordedCalls} -e signal=none -o`.split(' ').concat(output)
 
 interface Call {
   readonly name: string
@@ -45,7 +43,7 @@ export function diskOpsOf(trace: string, root: string, notes: string): DiskOp[] 
   const move = (from: string, to: string): void => {
     sizes.set(to, sizes.get(from) ?? 0)
     // strace shows the new name of an open file from now on.
-    for (const [key, offset] of [...offsets]) if (key.endsWith(`<${from}`)) offsets.set(key.replace(from, to), offset)
+    for (const [key, offset] of offsets) if (key.endsWith(`<${from}`)) offsets.set(key.replace(from, to), offset)
     if (isOurs(from) || isOurs(to)) ops.push({ kind: 'rename', path: from, to })
   }
   for (const { name, text, result, from } of callsOf(trace, () => ops.length)) {
