@@ -59,6 +59,11 @@ export function findHeadlessShell(environment: Environment = process.env): strin
   return findIn(onPath(environment), 'chromium-headless-shell')
 }
 
+/** strace, on the PATH: it records the writes of a process (`npm run chaos:power`). */
+export function findStrace(environment: Environment = process.env): string | undefined {
+  return findIn(onPath(environment), 'strace')
+}
+
 const hasPostgres = (folder: string): boolean =>
   ['initdb', 'postgres'].every((program) => isProgram(join(folder, program)))
 

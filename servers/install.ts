@@ -3,7 +3,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { install, mayInstall } from './apt.ts'
-import { findChromium, findHeadlessShell, findPgbouncer, findPostgres, findRedis } from './find.ts'
+import { findChromium, findHeadlessShell, findPgbouncer, findPostgres, findRedis, findStrace } from './find.ts'
 
 /** Older versions lack what servers/cluster.ts uses: `cluster-port` and ADDSLOTSRANGE. */
 const oldestRedis = 7
@@ -55,6 +55,11 @@ export function installPgbouncer(): string | undefined {
 export function installChromium(): string | undefined {
   if (process.env.CHROMIUM) return findChromium()
   return findOrInstall('chromium-headless-shell', findHeadlessShell) ?? findOrInstall('chromium', findChromium)
+}
+
+/** The path of strace, if it is present or can be installed. */
+export function installStrace(): string | undefined {
+  return findOrInstall('strace', findStrace)
 }
 
 function findOrInstall(name: string, find: () => string | undefined): string | undefined {

@@ -1,12 +1,12 @@
 // The parts of a power cut, by a trace that is written by hand: what was synced is always there, the rest may be.
 
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { isFull } from '../../packages/holdfast/test/full-size.ts'
+import { installStrace } from '../../servers/install.ts'
 import { randomOf } from '../random.ts'
 import { imageAt } from './disk-image.ts'
 import { cutPower } from './power-cuts.ts'
@@ -55,17 +55,8 @@ test('a write that had not ended when a sync began may be lost or torn, and so m
   assert.ok(!images.has(undefined) && !images.has(''))
 })
 
-const hasStrace = ((): boolean => {
-  try {
-    execFileSync('strace', ['-V'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-})()
-
 for (const driver of powerDrivers) {
-  const skip = !isFull ? 'test:all' : !hasStrace && 'strace is not installed'
+  const skip = !isFull ? 'test:all' : !installStrace() && 'strace is not installed'
   for (const durability of ['full', 'relaxed'] as const) {
     test(`${driver}, ${durability}: power cuts at random points`, { skip }, async (t) => {
       const directory = mkdtempSync(join(tmpdir(), 'holdfast-power-'))

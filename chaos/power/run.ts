@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { installStrace } from '../../servers/install.ts'
 import { cutPower } from './power-cuts.ts'
 import { powerDrivers } from './powered.ts'
 
@@ -40,6 +41,8 @@ if (values.help || !driver) {
   const seed = values.seed === undefined ? Math.floor(Date.now() / 1_000) : Number(values.seed)
   const durability = values.relaxed ? 'relaxed' : 'full'
   try {
+    if (!installStrace())
+      throw new Error('strace is not on the PATH. Install it (Debian: `apt-get install strace` as root).')
     const { cuts, operations, syncs, jobs, violations } = await cutPower(
       { driver, seed, cuts: Number(values.cuts), jobs: Number(values.jobs), durability },
       directory,
@@ -52,7 +55,7 @@ if (values.help || !driver) {
     if (violations.length > 0) process.exitCode = 1
     else rmSync(directory, { recursive: true })
   } catch (error) {
-    console.error(error)
+    console.error((error as Error).message)
     process.exitCode = 2
   }
 }
