@@ -42,14 +42,25 @@ const alone: readonly RegExp[] = [
   /\/(trace|tracing|env|growth|clocks|check-times\.clock)\.test\.ts$/,
 ]
 
-/** Those that run longest, the longest first: what begins last should be short, or it runs alone in the end. */
+/**
+ * Those that run longest, the longest first, from 109 s to 20 s: what begins last should be short, or it runs alone in the end. Some use
+ * little CPU: they wait for connections to be given up.
+ */
 const longest: readonly RegExp[] = [
-  /^packages\/holdfast\/test\/queue\/(postgres\.test\.ts)?$/,
-  /^packages\/holdfast\/test\/conformance\/(postgres|model|file)\.test\.ts$/,
-  /^chaos\/run\.test\.ts$/,
-  /^packages\/holdfast\/test\/storage\/(postgres\/)?$/,
-  /^packages\/holdfast\/test\/chains\/(postgres|processes)\.test\.ts$/,
-  /^packages\/holdfast\/test\/queue\/(file|redis|sqlite|processes)\.test\.ts$/,
+  /^packages\/holdfast\/test\/conformance\/postgres\.test\.ts$/,
+  /^packages\/holdfast\/test\/queue\/$/,
+  /^packages\/dashboard\/test\/browser\/browser\.test\.ts$/,
+  /^packages\/holdfast\/test\/storage\/(postgres\/|redis\/user-client\.test\.ts)$/,
+  /^packages\/holdfast\/test\/queue\/postgres\.test\.ts$/,
+  /^packages\/federation\/test\/$/,
+  /^packages\/holdfast\/test\/queue\/(redis|sqlite)\.test\.ts$/,
+  /^packages\/holdfast\/test\/(storage\/redis\/(reconnect|cluster)\.test\.ts)?$/,
+  /^packages\/holdfast\/test\/(chains\/|storage\/|storage\/redis\/|queue\/memory\.test\.ts)$/,
+  /^packages\/holdfast\/test\/(chains|tasks)\/postgres\.test\.ts$/,
+  /^packages\/holdfast\/test\/conformance\/(postgres-clients|file|model)\.test\.ts$/,
+  /^(chaos\/(run|federation\/federation)|packages\/fedify\/test\/end-to-end|packages\/holdfast\/test\/docs)\.test\.ts$/,
+  /^packages\/holdfast\/test\/(tasks|queue|conformance)\/(redis|sqlite|file)\.test\.ts$/,
+  /^packages\/holdfast\/test\/(storage\/postgres\/lost-connections|chains\/processes|queue\/processes)\.test\.ts$/,
 ]
 
 const isAlone = (file: string): boolean => alone.some((pattern) => pattern.test(file))
@@ -61,7 +72,8 @@ export function processesOf(files: readonly string[], folder: string): string[] 
   )
   return [...groups].map(([place, members]) => {
     const found = longest.findIndex((pattern) => pattern.test(place))
-    const path = join(folder, `${found === -1 ? longest.length : found}-${place.replaceAll('/', '-')}.mjs`)
+    const rank = String(found === -1 ? longest.length : found).padStart(2, '0')
+    const path = join(folder, `${rank}-${place.replaceAll('/', '-')}.mjs`)
     writeFileSync(path, members.length === 1 ? importOf(members[0]!) : suitesOf(members))
     return path
   })
