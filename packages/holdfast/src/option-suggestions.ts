@@ -1,6 +1,6 @@
-// "Did you mean …?" for an unknown option: the word of another library for one of ours, else a name with similar spelling.
+// "Did you mean …?" for an unknown option or command: the word of another library for one of ours, else a name with similar spelling.
 
-/** Option names of other libraries, each with our words for it, the likeliest first. */
+/** Names of other libraries, each with our words for it, the likeliest first. */
 const foreignWords: Readonly<Record<string, readonly string[]>> = {
   attempts: ['maxAttempts'],
   retries: ['maxAttempts'],
@@ -53,6 +53,17 @@ const foreignWords: Readonly<Record<string, readonly string[]>> = {
   max: ['limit'],
   duration: ['perMs'],
   cost: ['weight'],
+  // Commands of other tools.
+  add: ['enqueue'],
+  delete: ['remove'],
+  list: ['jobs'],
+  ls: ['jobs'],
+  queues: ['status'],
+  show: ['job'],
+  start: ['work'],
+  stats: ['status'],
+  types: ['status'],
+  worker: ['work'],
 }
 
 /** Returns the known option that the user probably meant, if one is similar. */

@@ -26,6 +26,8 @@ test('wrong use exits 2 and says what was meant', async (t) => {
   const cases: readonly (readonly [readonly string[], RegExp])[] = [
     [[], /no command is given/],
     [['pasue', 'x'], /Did you mean pause\?/],
+    [['list', ...at], /unknown command 'list'\. Did you mean jobs\?/],
+    [['worker', ...at], /Did you mean work\?/],
     [['help', 'jbos'], /Did you mean jobs\?/],
     [['jobs', '--statee', 'failed', ...at], /unknown option '--statee'\. Did you mean --state\?/],
     [['jobs', '--state', 'faild', ...at], /unknown value of --state 'faild'\. Did you mean failed\?/],
