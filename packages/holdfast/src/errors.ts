@@ -3,6 +3,7 @@
 //
 // A message reads `<where>: <what happened>. <what it means or what was done>. <what to do>`. It quotes values, never secrets.
 
+import { counted } from './count-text.ts'
 import { plainDetails } from './error-details.ts'
 
 /** Every code with its meaning. docs/errors.md has the same list; a test compares them. */
@@ -361,12 +362,16 @@ export class MaxRetriesError extends HoldfastError {
   /** Payload of the job. Undefined also if it cannot be decoded. Not enumerable. */
   declare readonly payload: unknown
   constructor(jobId: string, attempts: number, lastError: Error, payload: unknown) {
-    super('MAX_RETRIES', `Job '${jobId}' failed after ${attempts} attempts: ${plainDetails(lastError).message}`, {
-      jobId,
-      attempts,
-      lastError,
-      cause: lastError,
-    })
+    super(
+      'MAX_RETRIES',
+      `Job '${jobId}' failed after ${counted(attempts, 'attempt')}: ${plainDetails(lastError).message}`,
+      {
+        jobId,
+        attempts,
+        lastError,
+        cause: lastError,
+      },
+    )
     // Not enumerable, so that payloads stay out of logs.
     Object.defineProperty(this, 'payload', { value: payload, enumerable: false })
   }

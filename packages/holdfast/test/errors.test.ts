@@ -132,7 +132,7 @@ test('[Q7.05] MaxRetriesError: the payload is there, and in no log', () => {
 
 test('[Q7.05] MaxRetriesError can be made of an error that cannot be read', () => {
   const wordless = Object.defineProperty(new Error(), 'message', { get: boom })
-  assert.match(new MaxRetriesError('x', 1, wordless, 1).message, /^Job 'x' failed after 1 attempts: ./)
+  assert.match(new MaxRetriesError('x', 1, wordless, 1).message, /^Job 'x' failed after 1 attempt: ./)
 })
 
 test('[Q7.06] [Q7.07] a cause is kept as it is, and is details in JSON', () => {
