@@ -15,7 +15,7 @@ export const claimDefects: readonly Defect[] = [
   ofStorage(
     'no-limits',
     ['S16'],
-    'the limits of a type are counted by nobody',
+    'the limits of a type are not counted',
     changingClaims((request) => withLimits(request, () => undefined)),
   ),
   ofStorage(

@@ -52,6 +52,8 @@ const foreignWords: Readonly<Record<string, readonly string[]>> = {
   rateLimit: ['limits', 'rate'],
   max: ['limit'],
   duration: ['perMs'],
+  period: ['perMs'],
+  windowMs: ['perMs'],
   cost: ['weight'],
   // Commands of other tools.
   add: ['enqueue'],

@@ -29,7 +29,7 @@ export async function openOrders(storage: Storage): Promise<{ readonly id: strin
     storage,
     jobTypeRegistry: types,
     workerId: 'orders-1',
-    // Nobody serves `check-address`: the order waits for it.
+    // No worker serves `check-address`: the order waits for it.
     jobTypeProcessors: {
       'reserve-stock': {
         process: async ({ job, complete }) =>

@@ -66,7 +66,7 @@ export async function openSample(storage: Storage = new MemoryStorage()): Promis
     throw refused()
   })
 
-  // Nobody serves these.
+  // No worker serves these.
   const webhooks = queue<{ url: string }>('webhooks')
   const reports = queue<{ month: string }>('reports')
 

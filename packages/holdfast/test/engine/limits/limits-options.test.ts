@@ -61,6 +61,7 @@ test('[F20] an unknown limit is refused, with the one that was meant', () => {
     [{ maxwaiting: 5 }, 'maxWaiting'],
     [{ rate: { limit: 5, perMS: 1_000 } }, 'perMs'],
     [{ rate: { limit: 5, duration: 1_000 } }, 'perMs'],
+    [{ rate: { limit: 5, windowMs: 1_000 } }, 'perMs'],
     [{ rate: { max: 5, perMs: 1_000 } }, 'limit'],
     [{ group: { onfailure: 'hold' } }, 'onFailure'],
     [{ group: { concurrency: 1 } }, 'limit'],
