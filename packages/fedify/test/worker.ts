@@ -1,5 +1,6 @@
 // A worker of a server in its own process, to be killed: `worker.ts <spec> <name>`.
 
+import '../../holdfast/test/processes/end-with-parent.ts'
 import { type Spec, storageMaker } from '../../holdfast/test/processes/spec.ts'
 import { openSite } from '../example/server.ts'
 

@@ -3,6 +3,7 @@
 import { createInterface } from 'node:readline'
 import { StorageMessageQueue, type StorageMessageQueueOptions } from 'holdfast/tasks'
 import { type Spec, storageMaker } from '../processes/spec.ts'
+import '../processes/end-with-parent.ts'
 import { say } from '../processes/say.ts'
 
 const [specText, scene, ...args] = process.argv.slice(2) as [string, string, ...string[]]

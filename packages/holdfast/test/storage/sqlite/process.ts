@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { Queue } from 'holdfast'
 import { SqliteStorage } from 'holdfast/sqlite'
 import { newJob } from './bench.ts'
+import '../../processes/end-with-parent.ts'
 import { say } from '../../processes/say.ts'
 import { defaultType } from '../../../src/storage/stored-type.ts'
 
