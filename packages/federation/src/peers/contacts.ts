@@ -154,11 +154,6 @@ export class PeerContacts {
     await markServerHealthy(context, origin)
   }
 
-  /** The operator pauses a peer. */
-  async pauseFor(operator: string | undefined, origin: string): Promise<void> {
-    await this.#dependencies.holds.pauseFor(operator, origin)
-  }
-
   /** A job: ends the hold of a peer whose next contact is due. */
   async resume({ store, clock }: SendingContext, origin: string): Promise<void> {
     const state = await store.peerStates.get(origin)
