@@ -156,12 +156,10 @@ const exchanged = fc.subarray([...fields], { minLength: 1, maxLength: fields.len
 })
 const swapped = fc.tuple(field, field).map(([where, from]) => write(where, read(original, from)))
 const otherValues = fc.tuple(field, fc.jsonValue({ maxDepth: 3 })).map(([where, value]) => write(where, value))
-const otherText = fc
-  .tuple(position, anyText(4), fc.nat({ max: 4 }))
-  .map(([at, inserted, removed]) => {
-    const index = at % originalText.length
-    return originalText.slice(0, index) + inserted + originalText.slice(index + removed)
-  })
+const otherText = fc.tuple(position, anyText(4), fc.nat({ max: 4 })).map(([at, inserted, removed]) => {
+  const index = at % originalText.length
+  return originalText.slice(0, index) + inserted + originalText.slice(index + removed)
+})
 const cutText = position.map((at) => originalText.slice(0, at % originalText.length))
 const wholeValues = fc.oneof(fc.json(), anyText(100))
 
