@@ -4,10 +4,10 @@ import { FederationError, federationCodeOf, originMissing } from '../errors.ts'
 import { federationFetch, type FederationResponse } from '../peers/federation-fetch.ts'
 import { registerAgain } from '../peers/register-again.ts'
 import type { EncryptedEnvelope } from '../wire/v1/messages.ts'
-import { signText } from '../wire/v1/signature.ts'
 import { retryAfterMsOf } from './asked-to-wait.ts'
 import type { Delivery } from './delivery.ts'
 import { endAndKeep } from './end.ts'
+import { signOnce } from './sign-once.ts'
 
 export async function send(
   delivery: Delivery,
@@ -21,7 +21,7 @@ export async function send(
   if (own === undefined) {
     throw await endAndKeep(context, deliveryJobId, 'ORIGIN_MISSING', originMissing)
   }
-  const signature = await signText(data.payload, context.keyring)
+  const signature = await signOnce(data.payload, context.keyring)
   const headers = {
     'Content-Type': 'application/json',
     Origin: own,
