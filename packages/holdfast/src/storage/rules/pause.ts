@@ -20,7 +20,7 @@ export function pause(move: Move, type: JobType, request: PauseRequest): void {
  * A second pause keeps the time and name of the first. But the pause of a package of this project ends by itself: an operator's replaces
  * it, so that it does not end with it, and the package ends its own only.
  */
-export function pausedAfter(before: Paused | undefined, { paused, by }: PauseRequest, now: number): Paused | undefined {
+function pausedAfter(before: Paused | undefined, { paused, by }: PauseRequest, now: number): Paused | undefined {
   if (!before) return paused ? { since: now, by } : undefined
   if (paused) return isPackage(before.by) && !isPackage(by) ? { since: now, by } : before
   return isPackage(by) && by !== before.by ? before : undefined
