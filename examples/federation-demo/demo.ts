@@ -11,30 +11,38 @@ export interface DemoOptions {
   /** Directory for the files of the servers. */
   readonly directory: string
   readonly print: (line: string) => void
+  /** Called for each event of a server. */
+  readonly onProgress: () => void
   /** Fails the demo when it aborts. */
   readonly timeout: AbortSignal
 }
 
 /** Rejects if an event is missing or a row is wrong. */
-export async function runDemo({ directory, print, timeout }: DemoOptions): Promise<void> {
+export async function runDemo({ directory, print, onProgress, timeout }: DemoOptions): Promise<void> {
   const ports = [await freePort(), await freePort(), await freePort()]
   const names = ['alpha', 'beta', 'gamma']
   const nameOf = (origin: unknown): string =>
     names[ports.indexOf(Number(new URL(String(origin)).port))] ?? String(origin)
-  /** The last line of each server: a burst prints one line, not hundreds. */
-  const last = new Map<string, string>()
+  /** The lines of a step, each once: a burst prints one line, not hundreds. */
+  const printed = new Set<string>()
   const onEvent = (name: string, event: ServerEvent): void => {
-    const line = lineOf(event, nameOf)
-    if (line === undefined || last.get(name) === line) return
-    last.set(name, line)
-    print(`${name.padEnd(6)} ${line}`)
+    onProgress()
+    const text = lineOf(event, nameOf)
+    const line = `${name.padEnd(6)} ${text}`
+    if (text === undefined || printed.has(line)) return
+    printed.add(line)
+    print(line)
   }
   const servers = names.map((name, index) => {
     const config = { name, port: ports[index]!, ports, directory: join(directory, name) }
     return new ServerProcess(config, onEvent, timeout)
   })
   try {
-    await steps(servers[0]!, servers[1]!, servers[2]!, print)
+    const step = (number: number, text: string): void => {
+      printed.clear()
+      print(`\n${number}. ${text}`)
+    }
+    await steps(servers[0]!, servers[1]!, servers[2]!, step, print)
   } finally {
     await Promise.all(servers.map((server) => server.kill()))
   }
@@ -44,10 +52,9 @@ async function steps(
   alpha: ServerProcess,
   beta: ServerProcess,
   gamma: ServerProcess,
+  step: (number: number, text: string) => void,
   print: (line: string) => void,
 ): Promise<void> {
-  const step = (number: number, text: string): void => print(`\n${number}. ${text}`)
-
   step(1, 'Three servers start.')
   await Promise.all([alpha.start(), beta.start(), gamma.start()])
 

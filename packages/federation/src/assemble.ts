@@ -92,16 +92,17 @@ export function contextOf(
 
 /** The profile `hardened` contacts a peer again by a job of its own, and has no series of health checks. */
 function contactsOf(
-  { clock, logger }: FederationParts,
+  { clock, logger, policies }: FederationParts,
   { deliveryQueue, healthCheckQueue }: FederationQueues,
   context: () => SendingContext,
 ): Pick<SendingContext, 'contacts' | 'heard' | 'scheduleHealthCheck'> {
-  const contacts = new PeerContacts({
+  const dependencies = {
     holds: peerHolds(deliveryQueue.queue),
-    scheduleContact: async (serverUrl, id, runAt) => {
+    scheduleContact: async (serverUrl: string, id: string, runAt: number) => {
       await healthCheckQueue.add(contactName, { serverUrl }, { id, runAt, retention: notKept })
     },
-  })
+  }
+  const contacts = new PeerContacts(dependencies, policies.delivery.concurrency)
   const recent = new Limiter(clock, 1, 10_000)
   const heard = (origin: string): void => {
     if (recent.take(origin) !== undefined) return

@@ -13,12 +13,24 @@ export interface OriginOptions {
 const url = /^https?:\/\/(?<authority>[^/?#@\\\p{Cc}\s]+)(?<rest>(?:[/?#][^\\\p{Cc}\s]*)?)$/iu
 const maxHostLength = 253
 
+/** Most origins that are remembered, by their text. A delivery makes the same few canonical ten times. */
+const maxKnown = 4_096
+const maxKnownLength = 300
+const known = new Map<string, string>()
+
 /**
  * Returns the one name of a server: `https://a.example` for `https://A.EXAMPLE:443/`.
  * @throws FederationError ORIGIN_INVALID: another scheme, user info, a path, a query, a fragment, a host with a trailing dot
  */
 export function canonicalOrigin(text: string, options: OriginOptions = {}): string {
-  return read(text, options, (rest) => rest === '' || rest === '/')
+  const found = known.get(text)
+  if (found !== undefined && (options.allowHttp === true || found.startsWith('https:'))) return found
+  const origin = read(text, options, (rest) => rest === '' || rest === '/')
+  // A port may have any number of zeros before it.
+  if (text.length > maxKnownLength) return origin
+  if (known.size >= maxKnown) known.clear()
+  known.set(text, origin)
+  return origin
 }
 
 /** Returns the canonical origin of a URL that may have a path and a query. @throws FederationError ORIGIN_INVALID */

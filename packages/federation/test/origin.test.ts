@@ -111,3 +111,9 @@ test('the error does not quote its input', () => {
     (error: Error) => !error.message.includes('canary'),
   )
 })
+
+test('an http origin that was allowed once is refused where http is not allowed', () => {
+  assert.equal(canonicalOrigin('http://Known.example', { allowHttp: true }), 'http://known.example')
+  assert.throws(() => canonicalOrigin('http://Known.example'), { code: 'ORIGIN_INVALID' })
+  assert.equal(canonicalOrigin('https://Known.example/'), 'https://known.example')
+})

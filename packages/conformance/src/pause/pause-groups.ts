@@ -118,6 +118,42 @@ export const pauseGroupCases: readonly Case[] = [
     },
   },
   {
+    name: 'the pause of a package: a pause of an operator replaces it, and the package does not end that one',
+    proves: ['F26'],
+    run: async (context) => {
+      const { storage, added, claim, claimOne } = context
+      const job = await added(inGroup('g'))
+      const byPackage = { type: 'mail', group: 'g', by: '@holdfast/federation' }
+      const namesOf = async (): Promise<(string | undefined)[]> =>
+        (await countsOf(context, 'mail'))!.pausedGroups.map(({ by }) => by)
+      await storage.pause({ ...byPackage, paused: true })
+      await storage.pause({ ...byPackage, by: 'ops', paused: true })
+      assert.deepEqual(await namesOf(), ['ops'])
+      await storage.pause({ ...byPackage, paused: true })
+      await storage.pause({ ...byPackage, paused: false })
+      assert.deepEqual(await namesOf(), ['ops'])
+      assert.deepEqual(await claim(), [])
+      await storage.pause({ ...byPackage, by: 'ada', paused: false })
+      await storage.pause({ ...byPackage, paused: true })
+      assert.deepEqual(await claim(), [])
+      await storage.pause({ ...byPackage, paused: false })
+      assert.equal((await claimOne()).id, job.id)
+    },
+  },
+  {
+    name: 'the pause of a package of a whole type gives way to that of an operator, too',
+    run: async (context) => {
+      const { storage } = context
+      const byPackage = { type: 'mail', by: '@holdfast/federation' }
+      await storage.pause({ ...byPackage, paused: true })
+      await storage.pause({ type: 'mail', paused: true })
+      await storage.pause({ ...byPackage, paused: false })
+      assert.equal((await countsOf(context, 'mail'))!.paused!.by, undefined)
+      await storage.pause({ type: 'mail', paused: false })
+      assert.equal(await countsOf(context, 'mail'), undefined)
+    },
+  },
+  {
     name: 'an unblocked job of a paused group waits for the group',
     run: async (context) => {
       const { storage, claim, claimOne } = context

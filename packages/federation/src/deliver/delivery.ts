@@ -3,9 +3,11 @@
 import type { FederationDeliveryJob } from '../jobs.ts'
 import type { SendingContext } from '../context.ts'
 import type { AckHandlers } from './dispatch-ack.ts'
+import type { ReadAhead } from './read-ahead.ts'
 
 export interface Delivery {
   readonly context: SendingContext
+  readonly ahead: ReadAhead | undefined
   readonly acks: AckHandlers
   readonly data: FederationDeliveryJob
   readonly jobId: string

@@ -15,10 +15,12 @@ export type KnownPeer = Pick<PeerRow, 'url' | 'encryptionPublicKey'> & Partial<P
 /** Searches in progress, by federation and origin. Concurrent deliveries to one server share a search, and so its discovery. */
 const searchesByClient = new WeakMap<FederationContext['http'], Map<string, Promise<KnownPeer>>>()
 
-export async function findPeer({ context, data, signal }: Delivery, origin: string): Promise<KnownPeer> {
+export async function findPeer({ context, data, signal, ahead }: Delivery, origin: string): Promise<KnownPeer> {
   const searches = searchesByClient.get(context.http) ?? new Map<string, Promise<KnownPeer>>()
   searchesByClient.set(context.http, searches)
   try {
+    const known = ahead?.origin === origin ? await ahead.peer : undefined
+    if (known) return known
     const search =
       searches.get(origin) ?? knownOrDiscovered(context, origin, signal).finally(() => searches.delete(origin))
     searches.set(origin, search)

@@ -15,11 +15,13 @@ import { type AckHandlers, dispatchAck } from './dispatch-ack.ts'
 import { findPeer, type KnownPeer } from './find-peer.ts'
 import { loadBody } from './load-body.ts'
 import { readAck } from './read-ack.ts'
+import { readAhead } from './read-ahead.ts'
 import { readPayload } from './read-payload.ts'
 import { acceptRelayedAck, isRelayed } from './relayed-ack.ts'
 import { retryDelay } from './retry-delay.ts'
 import { countAttempt, seal } from './seal.ts'
 import { send } from './send.ts'
+import { signOnce } from './sign-once.ts'
 import { applyUnprovenAck, isUnprovenAck } from './unproven-ack.ts'
 
 export interface Delivered {
@@ -42,8 +44,9 @@ export async function processFederationDelivery(
   // Many attempts start at once.
   await context.turns.take()
   try {
+    const ahead = readAhead(context, job.data)
     const data = await loadBody(context, job.data)
-    const delivered = await deliver({ context, acks, data, jobId, name, attempt, signal, acceptedAt })
+    const delivered = await deliver({ ahead, context, acks, data, jobId, name, attempt, signal, acceptedAt })
     if (acceptedAt !== undefined) context.metrics.observe('ack', (context.clock.now() - acceptedAt) / 1_000)
     return delivered
   } catch (error) {
@@ -69,8 +72,9 @@ async function transmitTo(delivery: Delivery, method: string, origin: string): P
   const { context } = delivery
   const peer = await findPeer(delivery, origin)
   const envelope = seal(delivery, peer)
-  await countAttempt(delivery)
-  const response = await send(delivery, origin, method, envelope).catch(async (error: unknown) => {
+  // Together: on Postgres the count is a commit.
+  const [signature] = await Promise.all([signOnce(delivery.data.payload, context.keyring), countAttempt(delivery)])
+  const response = await send(delivery, origin, method, envelope, signature).catch(async (error: unknown) => {
     throw (await isSealedForOldKey(delivery, peer, error)) ? keysChanged(origin, error) : error
   })
   // Many replies arrive at once.

@@ -1,10 +1,9 @@
-// Step 6: signs the message and sends it.
+// Step 6: sends the signed message.
 
 import { FederationError, federationCodeOf, originMissing } from '../errors.ts'
 import { federationFetch, type FederationResponse } from '../peers/federation-fetch.ts'
 import { registerAgain } from '../peers/register-again.ts'
 import type { EncryptedEnvelope } from '../wire/v1/messages.ts'
-import { signText } from '../wire/v1/signature.ts'
 import { retryAfterMsOf } from './asked-to-wait.ts'
 import type { Delivery } from './delivery.ts'
 import { endAndKeep } from './end.ts'
@@ -14,6 +13,7 @@ export async function send(
   origin: string,
   method: string,
   payload: EncryptedEnvelope,
+  signature: string,
 ): Promise<FederationResponse> {
   const { context, data, signal } = delivery
   const { deliveryJobId, targetUrl } = data
@@ -21,7 +21,6 @@ export async function send(
   if (own === undefined) {
     throw await endAndKeep(context, deliveryJobId, 'ORIGIN_MISSING', originMissing)
   }
-  const signature = await signText(data.payload, context.keyring)
   const headers = {
     'Content-Type': 'application/json',
     Origin: own,

@@ -9,6 +9,7 @@ import type { PeerHolds } from './holds.ts'
 import { OwnOutage } from './own-outage.ts'
 import { afterFailure, afterSuccess, newPeer, type PeerState } from './peer-state.ts'
 import { probe } from './probe.ts'
+import { SlowPeers } from './slow-peers.ts'
 
 /** The name of the jobs that end a hold. */
 export const contactName = 'contact'
@@ -45,29 +46,43 @@ export class PeerContacts {
   readonly #dependencies: ContactDependencies
   /** Peers that are not healthy and are contacted now, by this process, with the instant when that began. */
   readonly #running = new Map<string, number>()
+  readonly #slow: SlowPeers
   readonly #outage = new OwnOutage()
   #outageToldAt = -Infinity
 
-  constructor(dependencies: ContactDependencies) {
+  /** @param slots deliveries at a time, per process */
+  constructor(dependencies: ContactDependencies, slots: number) {
     this.#dependencies = dependencies
+    this.#slow = new SlowPeers(slots)
   }
 
   /** Before a delivery: may the peer be contacted? A peer that is down is probed first. @throws FederationError PEER_HELD with `retryAfterMs` */
   async begin(context: SendingContext, origin: string, signal: AbortSignal | undefined): Promise<Contact> {
     const { clock } = context
     const known = await context.store.peerStates.get(origin)
-    if (known?.state === 'healthy' || known?.state === 'gone') return { known, end: () => {} }
+    if (known?.state === 'gone') return { known, end: () => {} }
+    const isHealthy = known?.state === 'healthy'
     // A peer that is not healthy, or was never reached, has one contact at a time: many that never answer must not take all slots. All of its
     // deliveries wait, for twice as long each time: else they would take turns in finding the contact under way.
-    const begun = this.#running.get(origin)
+    const begun = isHealthy ? undefined : this.#running.get(origin)
     if (begun !== undefined) {
       const retryAfterMs = Math.min(Math.max(heldMs, Math.ceil(clock.monotonic() - begun)), longestTurnMs)
       throw heldError(origin, { retryAfterMs, scope: 'group' })
     }
-    this.#running.set(origin, clock.monotonic())
-    const end = (): void => void this.#running.delete(origin)
+    const isNew = !known || known.state === 'unproven'
+    const slot = this.#slow.take(origin, isHealthy ? 'healthy' : isNew ? 'new' : 'unwell', clock.monotonic())
+    if (!slot) {
+      // At random, so that many that wait do not come back together.
+      const retryAfterMs = Math.ceil(heldMs * (1 + clock.random()))
+      throw heldError(origin, { retryAfterMs, scope: 'group' })
+    }
+    if (!isHealthy) this.#running.set(origin, clock.monotonic())
+    const end = (): void => {
+      slot.end(clock.monotonic())
+      if (!isHealthy) this.#running.delete(origin)
+    }
     try {
-      if (known) await this.#checkDue(context, origin, known, signal)
+      if (known && !isHealthy) await this.#checkDue(context, origin, known, signal)
       return { known, end }
     } catch (error) {
       end()
@@ -152,11 +167,6 @@ export class PeerContacts {
     await context.slots.widen(origin)
     await this.#dependencies.holds.release(origin)
     await markServerHealthy(context, origin)
-  }
-
-  /** The operator pauses a peer. */
-  async pauseFor(operator: string | undefined, origin: string): Promise<void> {
-    await this.#dependencies.holds.pauseFor(operator, origin)
   }
 
   /** A job: ends the hold of a peer whose next contact is due. */

@@ -1,5 +1,5 @@
-// Holds: while a peer is not contacted, its group in the queue of deliveries is paused, so what waits for it costs nothing. A pause of an
-// operator is left alone.
+// Holds: while a peer is not contacted, its group in the queue of deliveries is paused, so what waits for it costs nothing. The pause has the
+// name of this package, so a pause of an operator replaces it, and release() leaves that one alone.
 //
 // Not a slow-down of the group (rateLimited): the engine cannot end one early, and a peer that sends a message is to be contacted at once.
 
@@ -9,8 +9,6 @@ export interface PeerHolds {
   hold(origin: string): Promise<void>
   /** Takes back hold(). */
   release(origin: string): Promise<void>
-  /** Pauses for an operator, also while the peer is held: that pause would keep its name, and end with the hold. */
-  pauseFor(operator: string | undefined, origin: string): Promise<void>
   /** Returns the peers that are held. */
   held(): Promise<string[]>
 }
@@ -19,24 +17,9 @@ export interface PeerHolds {
 const by = '@holdfast/federation'
 
 export function peerHolds(queue: Pick<Queue<unknown>, 'counts' | 'pause' | 'resume'>): PeerHolds {
-  const pausedBy = async (group: string): Promise<{ readonly by?: string | undefined } | undefined> =>
-    (await queue.counts()).pausedGroups.find((paused) => paused.group === group)
-  const release = async (group: string): Promise<void> => {
-    if ((await pausedBy(group))?.by === by) await queue.resume({ group, by })
-  }
   return {
-    hold: async (group) => {
-      // A pause that exists keeps its name.
-      await queue.pause({ group, by })
-    },
-    release,
-    pauseFor: async (operator, group) => {
-      // A delivery that starts between the two calls may hold the peer again.
-      do {
-        await release(group)
-        await queue.pause({ group, by: operator })
-      } while ((await pausedBy(group))?.by === by)
-    },
+    hold: (group) => queue.pause({ group, by }),
+    release: (group) => queue.resume({ group, by }),
     held: async () =>
       (await queue.counts()).pausedGroups.filter((paused) => paused.by === by).map(({ group }) => group),
   }

@@ -92,10 +92,7 @@ export function peersOf(
       throw new FederationError('UNREACHABLE', `peers.repin: no keys are pinned for ${origin}. Nothing was changed.`)
     },
     remove: async (url) => store.peers.remove(await originOf(url)),
-    pause: async (url, { by } = {}) => {
-      const origin = await originOf(url)
-      await (context.contacts ? context.contacts.pauseFor(by, origin) : queue.pause({ group: origin, by }))
-    },
+    pause: async (url, { by } = {}) => queue.pause({ group: await originOf(url), by }),
     resume: async (url, { by } = {}) => queue.resume({ group: await originOf(url), by }),
   }
 }

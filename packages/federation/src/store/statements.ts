@@ -69,6 +69,16 @@ const selected = (names: readonly string[]): string =>
 const list = (from: number, count: number): string =>
   Array.from({ length: count }, (_, index) => text(from + index)).join(', ')
 
+/** Makes the text for each number once. The numbers are few: labels of a host name, and sizes of a batch. */
+function once(make: (count: number) => string): (count: number) => string {
+  const texts = new Map<number, string>()
+  return (count) => {
+    const known = texts.get(count) ?? make(count)
+    texts.set(count, known)
+    return known
+  }
+}
+
 export type Statements = ReturnType<typeof makeStatements>
 
 export function makeStatements(prefix: string) {
@@ -95,8 +105,9 @@ export function makeStatements(prefix: string) {
           WHERE server_url = ${text(4)} AND order_key = ${text(8)}) END)
         ON CONFLICT (id) DO NOTHING`,
       /** Rows without a payload of their own. $1 name, $2 body, $3 order key, $4 instant; id, target and server of each row follow. */
-      insertMany: (count: number): string =>
-        `INSERT INTO ${deliveries} (id, name, target_url, server_url, payload, created_at, body_id, order_key, seq)
+      insertMany: once(
+        (count) =>
+          `INSERT INTO ${deliveries} (id, name, target_url, server_url, payload, created_at, body_id, order_key, seq)
         SELECT v.id, ${text(1)}, v.target_url, v.server_url, '', ${integer(4)}, ${text(2)}, ${text(3)},
           CASE WHEN ${text(3)} IS NULL THEN NULL ELSE (SELECT COALESCE(MAX(seq), 0) + 1 FROM ${deliveries} AS d
             WHERE d.server_url = v.server_url AND d.order_key = ${text(3)}) END
@@ -105,6 +116,7 @@ export function makeStatements(prefix: string) {
           return `SELECT ${text(at)} AS id, ${text(at + 1)} AS target_url, ${text(at + 2)} AS server_url`
         }).join(' UNION ALL ')}) AS v
         WHERE true ON CONFLICT (id) DO NOTHING`,
+      ),
       /** The delivery to $1 under the order key $2 that comes first. */
       first: `SELECT CAST(id AS text) AS c0 FROM ${deliveries}
         WHERE server_url = ${text(1)} AND order_key = ${text(2)} AND status = 'open' ORDER BY seq, created_at, id LIMIT 1`,
@@ -197,10 +209,12 @@ export function makeStatements(prefix: string) {
     },
     blacklist: {
       /** $1 is the origin; the names that a domain row may have follow. */
-      matching: (names: number): string =>
-        `SELECT ${selected(columns.blacklist)} FROM ${blacklist}
+      matching: once(
+        (names) =>
+          `SELECT ${selected(columns.blacklist)} FROM ${blacklist}
           WHERE server_url = ${text(1)} OR ("match" = 'domain' AND server_url IN (${list(2, names)}))
           ORDER BY "match" DESC LIMIT 1`,
+      ),
       add: `INSERT INTO ${blacklist} (server_url, "match", reason, created_at)
         VALUES (${text(1)}, ${text(2)}, ${text(3)}, ${integer(4)})
         ON CONFLICT (server_url) DO UPDATE SET "match" = excluded."match", reason = excluded.reason`,

@@ -2,11 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { after, test, type TestContext } from 'node:test'
+import { createAdmin } from 'holdfast'
 import { type FakeClock, fakeClock } from 'holdfast/testing'
 import type { FederationOptions } from '../../src/create.ts'
 import { type Bench, bench, followPayload, own, passing } from '../seed/bench.ts'
 import { sqlitePlace } from '../seed/sqlite-place.ts'
 import { type TestPeer, World } from '../seed/world.ts'
+import { DELIVERY_QUEUE_NAME } from '../../src/jobs.ts'
 import { newPeer } from '../../src/peers/peer-state.ts'
 import { encryptPayload } from '../../src/wire/v1/envelope.ts'
 import { signText } from '../../src/wire/v1/signature.ts'
@@ -134,22 +136,31 @@ test('every acknowledgement is verified, whether its job has a handler or not, a
   assert.deepEqual(ended, ['ACK_INVALID', 'ACK_SIGNATURE_INVALID', 'ACK_INVALID'])
 })
 
-test('a pause of an operator of a peer that is held does not end with the hold', async (t) => {
-  const { it, clock } = await start(t)
-  const peer = await it.peer()
-  peer.mode = 'reset'
-  let isHeld = false
-  it.federation.on('contact_failed', () => (isHeld = true))
-  await enqueue(it, peer, 1)
-  await passing(it, clock, () => isHeld)
-  await it.federation.peers.pause(peer.origin, { by: 'ada' })
-  peer.mode = 'up'
-  const end = clock.now() + 20 * minute
-  await passing(it, clock, () => clock.now() >= end, 20_000)
-  assert.equal(deliveredTo(it, peer), 0)
-  await it.federation.peers.resume(peer.origin, { by: 'ada' })
-  await passing(it, clock, () => deliveredTo(it, peer) === 1, 20_000)
-})
+const pauses = {
+  'peers.pause()': ({ federation }: Bench, { origin }: TestPeer) => federation.peers.pause(origin, { by: 'ada' }),
+  'the admin handle': async ({ storage }: Bench, { origin }: TestPeer) => {
+    await using admin = createAdmin({ storage, by: 'ada' })
+    await admin.pause({ face: 'federation', name: DELIVERY_QUEUE_NAME, group: origin })
+  },
+}
+for (const [way, pause] of Object.entries(pauses)) {
+  test(`a pause of an operator by ${way} of a peer that is held does not end with the hold`, async (t) => {
+    const { it, clock } = await start(t)
+    const peer = await it.peer()
+    peer.mode = 'reset'
+    let isHeld = false
+    it.federation.on('contact_failed', () => (isHeld = true))
+    await enqueue(it, peer, 1)
+    await passing(it, clock, () => isHeld)
+    await pause(it, peer)
+    peer.mode = 'up'
+    const end = clock.now() + 20 * minute
+    await passing(it, clock, () => clock.now() >= end, 20_000)
+    assert.equal(deliveredTo(it, peer), 0)
+    await it.federation.peers.resume(peer.origin, { by: 'ada' })
+    await passing(it, clock, () => deliveredTo(it, peer) === 1, 20_000)
+  })
+}
 
 test('a pause of an operator is not ended by a contact', async (t) => {
   const { it, clock } = await start(t)

@@ -143,19 +143,15 @@ export function stepTests(place: Place, world: World): void {
     test('[step 3 pin] [S3] a discovery that finds keys other than the pinned ones', async (t) => {
       const it = await bench(t, place, world)
       const peer = await it.peer({ known: false })
-      // Another worker pins while this one fetches the keys.
       const pinned = { ...peer.text, url: peer.origin }
       peer.rekey()
-      peer.onDiscover = () => ({ body: peer.card() })
-      const { peers } = it.store
-      const get = peers.get.bind(peers)
-      t.mock.method(peers, 'get', async (url: string) => {
-        const row = await get(url)
-        if (!row) await peers.pin(pinned, 1_000)
-        return row
-      })
+      // Another worker pins while this one fetches the keys.
+      peer.onDiscover = async () => {
+        await it.store.peers.pin(pinned, 1_000)
+        return { body: peer.card() }
+      }
       await fails(it, peer, {}, ['U', 'PIN_MISMATCH', 'failed'])
-      const row = await get(peer.origin)
+      const row = await it.store.peers.get(peer.origin)
       assert.deepEqual([row?.publicKey, row?.encryptionPublicKey], [pinned.publicKey, pinned.encryptionPublicKey])
       assert.deepEqual(it.events[0], { name: 'pin_mismatch', data: { origin: peer.origin, from: 'discovery' } })
       assert.equal(peer.delivered.length, 0)

@@ -37,7 +37,7 @@ export class TestPeer {
   readonly received: Received[] = []
   /** Plaintexts of the verified messages that the inbox received. */
   readonly delivered: string[] = []
-  onDiscover: () => Reply = () => ({ body: this.card() })
+  onDiscover: () => Reply | Promise<Reply> = () => ({ body: this.card() })
   onRegister: () => Reply = () => ({ body: { message: 'ok', echo: this.card() } })
   onInbox: (plain: string) => Reply | Promise<Reply> = (plain) => this.followAck(plain)
   onProxy: (received: Received) => Reply | Promise<Reply> = () => ({ status: 403, body: { code: 'RELAY_DISABLED' } })

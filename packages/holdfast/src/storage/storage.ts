@@ -649,6 +649,10 @@ export interface PauseRequest {
   /** Pauses or resumes this group only. */
   readonly group?: string
   readonly paused: boolean
+  /**
+   * Name of the operator. A second pause keeps the time and name of the first. The name of a package (`@holdfast/…`): the pause ends by
+   * itself, so one of an operator replaces it, and a resume under the name ends the package's own pause only.
+   */
   readonly by?: string
 }
 

@@ -233,13 +233,19 @@ function treeOf(world: World, root: Job): Job[] {
 }
 
 export function pause(world: World, { type, group, paused, by }: PauseRequest): void {
-  const since = { since: world.now, by }
-  if (group === undefined) {
-    if (!paused) world.paused.delete(type)
-    else if (!world.paused.has(type)) world.paused.set(type, since)
+  const name = group === undefined ? undefined : nameOf(type, group)
+  const before = name === undefined ? world.paused.get(type) : world.pausedGroups.get(name)
+  const isOfPackage = by?.startsWith('@holdfast/') ?? false
+  if (!paused) {
+    // A package ends its own pause only.
+    if (isOfPackage && before?.by !== by) return
+    if (name === undefined) world.paused.delete(type)
+    else world.pausedGroups.delete(name)
     return
   }
-  const name = nameOf(type, group)
-  if (!paused) world.pausedGroups.delete(name)
-  else if (!world.pausedGroups.has(name)) world.pausedGroups.set(name, { ...since, type, group })
+  // The first pause stays, unless it is a package's and an operator's follows.
+  if (before && (isOfPackage || !before.by?.startsWith('@holdfast/'))) return
+  const since = { since: world.now, by }
+  if (name === undefined) world.paused.set(type, since)
+  else world.pausedGroups.set(name, { ...since, type, group: group! })
 }
