@@ -49,7 +49,8 @@ test('[E4] it packs, installs and runs beside Fedify in a clean folder', async (
   const clean = join(folder, 'clean')
   for (const name of ['holdfast', 'fedify']) {
     const cwd = join(folder, 'packages', name)
-    await run(process.execPath, [tsc, '-p', 'tsconfig.build.json'], { cwd })
+    // `npm run types` checks the sources; what is written is the same.
+    await run(process.execPath, [tsc, '-p', 'tsconfig.build.json', '--noCheck'], { cwd })
     const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts'], { cwd })
     const [{ filename }] = JSON.parse(stdout) as [{ filename: string }]
     const target = join(clean, 'node_modules', name === 'fedify' ? '@holdfast/fedify' : name)

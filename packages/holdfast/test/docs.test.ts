@@ -62,24 +62,39 @@ const pages = [
 /** A comment with the path of a file, and a block with its content. */
 const fileBlock = /^<!-- (\S+) -->\n```\w+\n(.*?)^```\n/gms
 
-for (const page of pages) {
-  const whole = await read(page)
+/** Pages whose snippets share a process: to load the sources for each page would take longer than to run them. */
+const pagesPerProcess = 6
+const groups: PageGroup[] = []
+// Before the first test, which needs the snippets of all pages of its group.
+const texts = await Promise.all(pages.map(read))
+
+for (const [number, page] of pages.entries()) {
+  if (number % pagesPerProcess === 0) groups.push({ pages: [], snippets: [] })
+  const group = groups.at(-1)!
+  const whole = texts[number]!
   const files = [...whole.matchAll(fileBlock)]
   for (const [, path, code] of files) {
     test(`${page}: the block is ${path}`, async () => assert.equal(code, await read(path!)))
   }
   const text = whole.replaceAll(fileBlock, '')
   const snippets = [...text.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code!)
-  let running: Promise<PageRun> | undefined
+  const first = group.snippets.length
+  group.pages.push(page)
+  group.snippets.push(...snippets)
   snippets.forEach((_, index) => {
     test(`${page}: snippet ${index + 1} runs`, async () => {
-      const { isDone, status, output } = await (running ??= runPage(page, snippets))
-      assert.ok(isDone[index], output)
-      // Nothing that the snippets opened keeps the process.
-      if (index === snippets.length - 1) assert.equal(status, 0, output)
+      const { isDone, output } = await (group.running ??= runGroup(group))
+      assert.ok(isDone[first + index], output)
     })
   })
   test(`${page} has snippets`, () => assert.ok(snippets.length > 0))
+}
+
+for (const group of groups) {
+  test(`nothing that the snippets open keeps their process: ${group.pages.join(', ')}`, async () => {
+    const { status, output } = await (group.running ??= runGroup(group))
+    assert.equal(status, 0, output)
+  })
 }
 
 test('[trap 51] the guide shows every default of a Queue, as options.ts has it, and no other option', async () => {
@@ -145,17 +160,23 @@ function checkDefaults(
   }
 }
 
-interface PageRun {
+interface PageGroup {
+  readonly pages: string[]
+  /** Those of all its pages. */
+  readonly snippets: string[]
+  running?: Promise<GroupRun>
+}
+
+interface GroupRun {
   /** By snippet: whether it came to its end. */
   readonly isDone: readonly boolean[]
   readonly status: number | null
   readonly output: string
 }
 
-/** All snippets of a page in one process: to load the sources for each would take longer than to run them. */
-async function runPage(page: string, snippets: readonly string[]): Promise<PageRun> {
+async function runGroup({ pages: [page], snippets }: PageGroup): Promise<GroupRun> {
   // Inside the project, so that the package is found by its name.
-  const folder = new URL(`snippets.tmp/${process.pid}-${page.replaceAll('/', '-')}/`, root)
+  const folder = new URL(`snippets.tmp/${process.pid}-${page!.replaceAll('/', '-')}/`, root)
   const folders = snippets.map((_, index) => new URL(`${index}/`, folder))
   for (const [index, code] of snippets.entries()) {
     await mkdir(folders[index]!, { recursive: true })

@@ -7,6 +7,7 @@ import { type Pgbouncer, startPgbouncer } from '../../../servers/pgbouncer.ts'
 import { type PostgresServer, startPostgres } from '../../../servers/postgres.ts'
 import type { Subject } from '../../conformance/src/index.ts'
 import { PostgresStorage, type PostgresStorageOptions } from '../src/storage/postgres/index.ts'
+import { isFull } from './full-size.ts'
 
 const start = 1_767_225_600_000
 
@@ -20,8 +21,8 @@ let place: Promise<Place> | undefined
 let schemas = 0
 
 /**
- * Plans once per connection and statement, instead of six times. For the suites of the faces, which open many connections. The
- * suites of the driver plan as a server does by default.
+ * Plans once per connection and statement, instead of six times: to plan takes most of the CPU of the server. For the suites of the
+ * faces, and for the cases of the contract in `npm test`. The tests of the driver plan as a server does by default.
  */
 export const planOnce = { plan_cache_mode: 'force_generic_plan' } as const
 
@@ -113,7 +114,7 @@ export async function giveSchemaBack(storage: Pick<PostgresStorage, 'clear'>, sc
 }
 
 export async function postgresSubject(client?: PostgresClientName): Promise<Subject> {
-  const { pool } = await postgresPlace()
+  const { pool } = await postgresPlace(isFull ? {} : planOnce)
   // Nothing of a case goes on after its end.
   const schema = takeSchema(0)
   await pool.query('INSERT INTO clocks VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET at = $2', [schema, start])

@@ -6,11 +6,13 @@ import { once } from 'node:events'
 import { globSync, readFileSync } from 'node:fs'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { aliases } from '../../src/aliases.ts'
 import { optionNames } from '../../src/create.ts'
 import { hardenedPolicies } from '../../src/policies.ts'
 
 const root = new URL('../../../../', import.meta.url)
+const runner = fileURLToPath(new URL('packages/holdfast/test/run-snippets.ts', root))
 const read = (path: string): Promise<string> => readFile(new URL(path, root), 'utf8')
 
 const pages = ['index', 'guide', 'workers', 'errors', 'threat-model', 'benchmarks'].map(
@@ -29,20 +31,13 @@ for (const page of pages) {
 
 for (const page of [...pages, 'packages/federation/README.md']) {
   const snippets = [...(await read(page)).matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code!)
+  let running: Promise<PageRun> | undefined
   snippets.forEach((code, index) => {
-    test(`${page}: snippet ${index + 1} runs`, async (t) => {
-      // Inside the project, where the packages resolve by their names.
-      const folder = new URL(`snippets.tmp/${process.pid}-${page.replaceAll('/', '-')}-${index}/`, root)
-      await mkdir(folder, { recursive: true })
-      t.after(() => rm(folder, { recursive: true }))
-      await writeFile(new URL('snippet.ts', folder), code)
-      const child = spawn(process.execPath, ['--conditions=@holdfast/source', 'snippet.ts'], { cwd: folder })
-      let output = ''
-      for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
-      const [status] = await once(child, 'exit')
+    test(`${page}: snippet ${index + 1} runs`, async () => {
+      const { status, output, outputs } = await (running ??= runPage(page, snippets))
       assert.equal(status, 0, output)
       // What a comment says is printed is printed, in this order.
-      const lines = output.split('\n')
+      const lines = outputs[index]!.split('\n')
       for (const [, text, quoted, value] of code.matchAll(
         /^console\.log\((?:'([^']+)'\)$|.*\) \/\/ (?:'(\w+)'|(undefined|false|true)))/gm,
       )) {
@@ -52,6 +47,32 @@ for (const page of [...pages, 'packages/federation/README.md']) {
       }
     })
   })
+}
+
+interface PageRun {
+  readonly status: number | null
+  readonly output: string
+  /** By snippet. */
+  readonly outputs: readonly string[]
+}
+
+/** All snippets of a page in one process: to load the sources for each would take longer than to run them. */
+async function runPage(page: string, snippets: readonly string[]): Promise<PageRun> {
+  // Inside the project, where the packages resolve by their names.
+  const folder = new URL(`snippets.tmp/${process.pid}-${page.replaceAll('/', '-')}/`, root)
+  const folders = snippets.map((_, index) => new URL(`${index}/`, folder))
+  for (const [index, code] of snippets.entries()) {
+    await mkdir(folders[index]!, { recursive: true })
+    await writeFile(new URL('snippet.ts', folders[index]), code)
+  }
+  const args = ['--conditions=@holdfast/source', runner, ...folders.map((one) => fileURLToPath(one))]
+  const child = spawn(process.execPath, args)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
+  const [status] = await once(child, 'close')
+  await rm(folder, { recursive: true })
+  // A line before the output of each.
+  return { status, output, outputs: output.split(/^--- .*$/m).slice(1) }
 }
 
 test('the first example is 30 lines long', async () => {

@@ -9,6 +9,7 @@ import { decryptPayload, encryptPayload } from '../../src/wire/v1/envelope.ts'
 import { fingerprint } from '../../src/wire/v1/fingerprint.ts'
 import { hsalsa20 } from '../../src/wire/v1/hsalsa20.ts'
 import { signText, verify } from '../../src/wire/v1/signature.ts'
+import { sized } from '../../../holdfast/test/full-size.ts'
 import * as theirs from './independent.ts'
 
 const keys = generateKeyText()
@@ -16,7 +17,7 @@ const keyring = keyringFromBase64(keys)
 const secret = Buffer.from(keys.encryptionPrivateKey, 'base64')
 const signingSecret = Buffer.from(keys.privateKey, 'base64')
 // Text of every plane, empty, with a byte order mark, with characters that JSON escapes.
-const few = { numRuns: 40 }
+const few = { numRuns: sized(40, 15) }
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 300 }),
   fc.constantFrom('', '\uFEFF{}', '\0', '"\\'),

@@ -3,13 +3,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import * as fc from 'fast-check'
+import { sized } from '../../../holdfast/test/full-size.ts'
 import { isUnchanged, mutatedMessage, originalText, receive, receiveByHandler, stop } from './mutations.ts'
 
 after(stop)
 
 for (const [by, read, numRuns] of [
-  ['the wire', receive, 2_000],
-  ['the receiving side', receiveByHandler, 1_000],
+  ['the wire', receive, sized(2_000, 800)],
+  ['the receiving side', receiveByHandler, sized(1_000, 400)],
 ] as const) {
   test(`${by}: the unchanged message is accepted`, async () => {
     const received = await read(originalText)

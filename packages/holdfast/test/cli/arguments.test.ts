@@ -9,6 +9,7 @@ import { SqliteStorage } from 'holdfast/sqlite'
 import { optionsOf } from '../../src/cli/command.ts'
 import { commands } from '../../src/cli/commands.ts'
 import { quickFolder } from '../drivers.ts'
+import { sized } from '../full-size.ts'
 import { hostile, cli } from './test-host.ts'
 
 async function emptyStorage(t: TestContext): Promise<string> {
@@ -123,6 +124,6 @@ test('random arguments: a typed answer, never a crash', { timeout: 300_000 }, as
       if (code === 2) assert.notEqual(errors, '')
       assert.doesNotMatch(out + errors, /[^\P{Cc}\n]/u)
     }),
-    { numRuns: 150, seed: 20_261_117 },
+    { numRuns: sized(150, 60), seed: 20_261_117 },
   )
 })

@@ -76,7 +76,7 @@ async function runAll(rig: Rig, pairs: readonly Pair[]): Promise<void> {
   assert.equal(({} as Record<string, unknown>)['polluted'], undefined)
 }
 
-const steps = { memory: [7, 1], else: [151, 5] } as const
+const steps = { memory: [7, 1], else: [151, 11] } as const
 
 for (const driver of ['memory', 'sqlite', 'file', 'redis', 'postgres', ...(isFull ? ['cluster'] : [])]) {
   const [faceStep, driverStep] = isFull ? [1, 1] : driver === 'memory' ? steps.memory : steps.else

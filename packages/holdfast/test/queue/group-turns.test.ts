@@ -9,7 +9,7 @@ import { processDrivers, type ProcessDriver, stopServers } from '../processes/dr
 
 after(stopServers)
 
-const [backlog, groups] = [sized(100_000, 2_000), sized(1_000, 50)]
+const [backlog, groups] = [sized(100_000, 1_000), sized(1_000, 50)]
 /** One group has nine in ten of the jobs. */
 const jobs = 10 * groups
 

@@ -4,9 +4,9 @@ import { after } from 'node:test'
 import { findPgbouncer } from '../../../../servers/find.ts'
 import { stopPostgres } from '../postgres-subject.ts'
 import { postgresDriver } from './postgres-driver.ts'
-import { otherWayTests } from './suites.ts'
+import { otherWayTests, poolerTests } from './suites.ts'
 
 after(stopPostgres)
 
 otherWayTests(postgresDriver('postgres-js', 'postgresjs'))
-if (findPgbouncer()) otherWayTests(postgresDriver('pgbouncer', 'pgbouncer'))
+if (findPgbouncer()) poolerTests(postgresDriver('pgbouncer', 'pgbouncer'))

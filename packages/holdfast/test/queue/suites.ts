@@ -127,6 +127,12 @@ function faceTests(driver: TestDriver): void {
   typeTests(driver)
 }
 
+/** What can differ by a pooler before the server: connections. Bytes go through the same client, and hints do not go through it. */
+export function poolerTests(driver: TestDriver): void {
+  if (isFull) return queueTests(driver)
+  connectionTests(driver)
+}
+
 /** What can differ by the way to a server: connections, bytes, hints. HOLDFAST_TEST_ALL=1 runs everything. */
 export function otherWayTests(driver: TestDriver): void {
   if (isFull) return queueTests(driver)

@@ -12,7 +12,7 @@ import { sized } from '../full-size.ts'
 
 const jobs = 50
 /** Waiting. */
-const many = sized(1_000_000, 20_000)
+const many = sized(1_000_000, 5_000)
 
 /** So many requests with their responses, one after the other. */
 async function request(t: TestContext, storage: Storage): Promise<() => Promise<void>> {

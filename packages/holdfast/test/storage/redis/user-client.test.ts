@@ -9,6 +9,7 @@ import { takeOver } from '../../../../../servers/cluster.ts'
 import { startProxy } from '../../../../../servers/proxy.ts'
 import type { RedisServer } from '../../../../../servers/redis.ts'
 import type { RedisClient } from '../../../src/storage/redis/connection/client.ts'
+import { isFull } from '../../full-size.ts'
 import { connection, eventually, replicated, scriptOf, server, until, write } from './connection-fixture.ts'
 
 interface Library {
@@ -34,7 +35,8 @@ const libraries: readonly Library[] = [
   },
 ]
 
-for (const { name, alone, cluster } of libraries) {
+// `npm run test:all` has the version before, too.
+for (const { name, alone, cluster } of isFull ? libraries : libraries.slice(0, 2)) {
   test(`${name}: a client of the user is used, recovers after a restart, and stays open`, async (t) => {
     const redisServer = await server(t)
     const client = alone(redisServer.port)

@@ -14,7 +14,7 @@ import { sized } from '../../full-size.ts'
 import { bench, completed, newJob } from './bench.ts'
 
 const batch = 1_000
-const manyBatches = sized(20, 5)
+const manyBatches = sized(20, 3)
 
 /** Adds jobs of a type and brings them to a state. Those of one batch have the same instants. */
 async function fill(storage: SqliteStorage, type: string, state: JobState, count: number): Promise<void> {
