@@ -1,4 +1,4 @@
-// Targets of parts that no peer has in this form: limits, groups, operating and chains.
+// Targets of parts that no peer has in this form: limits, groups, operating, chains and leaks.
 
 import type { Place, Target } from './targets.ts'
 
@@ -46,4 +46,5 @@ export const furtherTargets: readonly (Place & Target)[] = [
   limits('rate 100 per s', 'share used', { atLeast: 95 }),
   { ...batched, measure: 'statements per job', value: { atMost: 0.5 } },
   { ...batched, measure: 'row updates per job', value: { atMost: 2 } },
+  { case: 'scale', variant: 'heap', measure: 'growth', value: { atMost: 20 } },
 ]
