@@ -39,6 +39,7 @@ export interface Load {
 export function claimVariant(name: string, load: Load): Variant {
   return {
     name,
+    isOf: ({ openStorage }) => openStorage !== undefined,
     execArgv: ['--max-old-space-size=8192'],
     run: async (contender: Contender, limits) => {
       const storage = await contender.openStorage?.(newPlace())

@@ -10,6 +10,8 @@ import { type Bench, openChains, type Way } from '../sessions/chains.ts'
 
 const baseline = 'run batched, concurrency 10'
 const isShared = (driver: string): boolean => driver !== 'memory'
+/** Peers have no chains. */
+const hasContract = ({ openStorage }: Contender): boolean => openStorage !== undefined
 const hasTransactions = (driver: string): boolean => driver === 'postgres' || driver === 'sqlite'
 
 export const chains: Case = {
@@ -39,6 +41,7 @@ export const chains: Case = {
 function variant(name: string, run: (bench: Bench, limits: Limits) => Promise<readonly Measure[]>): Variant {
   return {
     name,
+    isOf: hasContract,
     ...byJobs,
     baseline: name === baseline ? undefined : baseline,
     run: async (contender: Contender, limits) => {
@@ -136,6 +139,7 @@ function statements(name: string, run: (bench: Bench, limits: Limits, added: num
   return {
     name,
     isFor: (driver) => driver === 'postgres',
+    isOf: hasContract,
     run: async (contender, { jobs, seconds }) => {
       const place = newPlace()
       const session = await contender.setup({ ...usualSettings, countCalls: true }, place)

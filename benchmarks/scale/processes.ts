@@ -16,8 +16,7 @@ export function processes(name: string, count: number): Variant {
     name,
     ...byJobs,
     isFor: (driver) => driver !== 'memory',
-    // It drains by itself, whatever other processes do.
-    isOf: ({ isLimit }) => !isLimit,
+    isOf: ({ isPeer }) => !isPeer,
     baseline: processesBaseline,
     run: (contender, limits) => drain(contender, limits, workersOf(count)),
   }
