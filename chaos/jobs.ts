@@ -3,7 +3,7 @@
 
 import { storedType } from 'holdfast/storage'
 import { type Mode, modes } from './keys.ts'
-import { busyKeys, quietKeys } from './limits.ts'
+import { tenantKeys } from './limits.ts'
 import { type Random, randomOf } from './random.ts'
 
 export type JobKind = keyof typeof kinds
@@ -55,8 +55,8 @@ interface Kind {
   readonly delayMs?: readonly [number, number]
   /** One of them is drawn. @default 0 */
   readonly priorities?: readonly number[]
-  /** Whether each job is in one of the ordered groups, in one of the quiet ones, or in one of the busy ones or none. */
-  readonly group?: 'ordered' | 'quiet' | 'busy'
+  /** Whether each job is in one of the ordered groups, or in one of the unordered ones or none. */
+  readonly group?: 'ordered' | 'tenant'
   /** What a start takes of the rate. One of them is drawn. @default 1 */
   readonly weights?: readonly number[]
   /** Whether each job has a deduplication key. */
@@ -71,7 +71,7 @@ interface Kind {
 }
 
 export const kinds = {
-  plain: { queue: 'kept', share: 5_064, maxAttempts: 30, ms: [5, 120], reporting: 0.25 },
+  plain: { queue: 'kept', share: 5_264, maxAttempts: 30, ms: [5, 120], reporting: 0.25 },
   /** Outlasts its lease, which is renewed. */
   slow: { queue: 'kept', share: 600, maxAttempts: 30, leases: [0.5, 2.5], reporting: 1 },
   /** Fails once on purpose. */
@@ -88,11 +88,9 @@ export const kinds = {
   /** Runs one at a time within its group, which is paused now and then. Every third run of a process fails. */
   grouped: { queue: 'kept', share: 150, maxAttempts: 30, ms: [2, 30], group: 'ordered' },
   /** Of a type with a largest concurrency, in groups with one of their own. Some runs are told to slow down. */
-  limited: { queue: 'limited', share: 90, maxAttempts: 30, ms: [20, 120], group: 'busy', burst: 10 },
-  /** Of the same type, and alone in its group most of the time. */
-  visiting: { queue: 'limited', share: 200, maxAttempts: 30, ms: [10, 40], group: 'quiet' },
-  /** As `limited`, and outlasts its lease. */
-  held: { queue: 'limited', share: 30, maxAttempts: 30, leases: [0.5, 1.5], group: 'busy' },
+  limited: { queue: 'limited', share: 90, maxAttempts: 30, ms: [20, 120], group: 'tenant', burst: 10 },
+  /** The same, and outlasts its lease. */
+  held: { queue: 'limited', share: 30, maxAttempts: 30, leases: [0.5, 1.5], group: 'tenant' },
   /** Of a type with a rate. Some runs are told to slow down. */
   rated: { queue: 'rated', share: 30, maxAttempts: 30, ms: [2, 30], weights: [1, 2, 3], burst: 4 },
   /** With a deduplication key, which every other job of its mode has. */
@@ -163,8 +161,8 @@ export function orderAs(kind: JobKind, id: string, seed: number, leaseMs: number
   }
 }
 
-function groupOf(kind: 'ordered' | 'quiet' | 'busy', random: Random): Order['group'] {
+function groupOf(kind: 'ordered' | 'tenant', random: Random): Order['group'] {
   if (kind === 'ordered') return { key: random.pick(groupKeys), ordered: true }
-  const key = random.pick(kind === 'quiet' ? quietKeys : [...busyKeys, undefined])
+  const key = random.pick([...tenantKeys, undefined])
   return key === undefined ? undefined : { key, ordered: false }
 }

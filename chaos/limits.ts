@@ -3,13 +3,8 @@
 import type { Limits } from 'holdfast/storage'
 import type { QueueName } from './jobs.ts'
 
-/**
- * Keys of the unordered groups. Jobs without a group are one more. The busy ones have jobs in bursts, so that they always wait. The quiet
- * ones have a job now and then, which finds its group empty and the others before it: it is seen whether groups take turns.
- */
-export const quietKeys = ['tenant-0', 'tenant-1', 'tenant-2', 'tenant-3'] as const
-export const busyKeys = ['tenant-4', 'tenant-5'] as const
-export const tenantKeys = [...quietKeys, ...busyKeys] as const
+/** Keys of the unordered groups. Jobs without a group are one more. */
+export const tenantKeys = ['tenant-0', 'tenant-1', 'tenant-2', 'tenant-3', 'tenant-4', 'tenant-5'] as const
 
 /** What the workers declare. */
 export const limitsOf = {
