@@ -19,20 +19,26 @@ interface Cost {
 const server = await startRedis()
 const inspector = await server.connect()
 const line = (...cells: readonly string[]): void =>
-  console.log(cells.map((cell, index) => (index === 0 ? cell.padEnd(28) : cell.padStart(18))).join(''))
+  console.log(cells.map((cell, index) => (index === 0 ? cell.padEnd(36) : cell.padStart(18))).join(''))
 
 console.log('Cost of one job on a private Redis without persistence; µs of CPU.\n')
 line('', 'round trips', 'commands', 'server µs', 'our µs')
 try {
-  for (const [concurrency, jobs] of [
-    [1, 5_000],
-    [10, 20_000],
-    [100, 20_000],
+  for (const [concurrency, jobs, prefetchMs] of [
+    [1, 5_000, undefined],
+    [10, 20_000, undefined],
+    [100, 20_000, undefined],
+    // Each outcome is stored before its slot takes another job.
+    [1, 5_000, false],
+    [10, 20_000, false],
   ] as const) {
     await inspector.send('FLUSHALL')
-    const queue = new Queue<unknown, string>({ storage: new RedisStorage({ url: server.url }), concurrency })
+    const storage = new RedisStorage({ url: server.url })
+    const queue = new Queue<unknown, string>({ storage, concurrency, prefetchMs })
     await show(`add, 1,000 in flight`, jobs, () => fill(queue, jobs))
-    await show(`drain, concurrency ${concurrency}`, jobs, () => drain(queue, jobs))
+    await show(`drain, concurrency ${concurrency}${prefetchMs === false ? ', no prefetch' : ''}`, jobs, () =>
+      drain(queue, jobs),
+    )
     await queue.stop()
   }
   const [asking, working] = [1, 2].map(

@@ -94,6 +94,17 @@ export class Tally {
     if (this.completed >= jobs) this.#over.resolve()
   }
 
+  /** Ends the wait with what has completed. */
+  end(): void {
+    this.#isLate = true
+    this.#over.resolve()
+  }
+
+  /** The numbers of the jobs that ran. */
+  ran(): number[] {
+    return [...this.#runs.keys()].filter((n) => this.#runs[n]! > 0)
+  }
+
   // Arrow functions, because they are passed as callbacks.
   readonly onStart = ({ n }: Payload): void => {
     this.#begun++

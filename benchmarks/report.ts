@@ -1,5 +1,6 @@
-// npm run bench:report [-- results.json …]: turns the results of npm run bench into docs/benchmarks.md and its charts, those of
-// the case limits into its section of docs/rate-limits.md, and those with the contender `limit` into the table of docs/limits.md.
+// npm run bench:report [-- results.json …]: turns the results of npm run bench into docs/benchmarks.md, its charts and the picture of
+// the README, those of the case limits into its section of docs/rate-limits.md, and those with the contender `limit` into the table of
+// docs/limits.md.
 // Without files: all docs/benchmarks/*.json, usually one per driver.
 
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -9,6 +10,7 @@ import { chartsOf } from './report/charts.ts'
 import { isOfLimitTable, withLimitTable } from './report/limit-table.ts'
 import { isOfLimits, withLimits } from './report/limits-section.ts'
 import { markdown } from './report/markdown.ts'
+import { overview } from './report/overview.ts'
 import type { Results } from './results.ts'
 
 const docs = fileURLToPath(new URL('../docs/', import.meta.url))
@@ -34,6 +36,8 @@ if (withTable !== limits) {
 if (all.length === 0) process.exit(0)
 mkdirSync(`${docs}benchmarks`, { recursive: true })
 for (const { file, svg } of all.flatMap(chartsOf)) writeFileSync(`${docs}benchmarks/${file}`, svg)
+const picture = overview(all)
+if (picture !== undefined) writeFileSync(`${docs}benchmarks/overview.svg`, picture)
 writeFileSync(`${docs}benchmarks.md`, markdown(all))
 console.log(`docs/benchmarks.md from ${all.length === 1 ? 'one file' : `${all.length} files`}`)
 

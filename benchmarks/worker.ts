@@ -93,7 +93,7 @@ let known: WorkerProcess | undefined
 
 type ReportOf<K extends Report['kind']> = Extract<Report, { kind: K }>
 
-class WorkerProcess {
+export class WorkerProcess {
   onCompleted: ((jobs: number) => void) | undefined
   readonly #process: ChildProcess
   readonly #awaited = new Map<Report['kind'], (report: Report) => void>()

@@ -88,6 +88,8 @@ async function runFaultsOn(
   } finally {
     progress.end()
     await supervisor.end()
+    // A run that could not start must end too: a connection would keep this process.
+    await storage.disconnect().catch(() => {})
   }
 }
 

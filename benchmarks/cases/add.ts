@@ -12,6 +12,7 @@ export const add: Case = {
   name: 'add',
   about: 'Jobs accepted per second by the call for one job, and by the bulk call where there is one.',
   variants: [
+    single('single adds, one at a time', 1),
     single('single adds, 100 in flight', 100),
     // Not a bulk call: a thousand concurrent calls for one job each.
     single('single adds, 1,000 in flight', 1_000),

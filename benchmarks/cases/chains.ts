@@ -10,6 +10,8 @@ import { type Bench, openChains, type Way } from '../sessions/chains.ts'
 
 const baseline = 'run batched, concurrency 10'
 const isShared = (driver: string): boolean => driver !== 'memory'
+/** Peers have no chains. */
+const hasContract = ({ openStorage }: Contender): boolean => openStorage !== undefined
 const hasTransactions = (driver: string): boolean => driver === 'postgres' || driver === 'sqlite'
 
 export const chains: Case = {
@@ -28,14 +30,18 @@ export const chains: Case = {
     variant('fan-in of two', fanIn),
     variant('chain of five', chainOfFive),
     { ...variant('latency at 100 chains/s', latency), repeatSeconds: 0 },
-    statements('statements, batched', 'batched'),
-    statements('statements, complete(callback)', 'staged'),
+    statements('statements, batched', running10('batched')),
+    statements('statements, complete(callback)', running10('staged')),
+    statements('statements, start in a transaction', (bench, { jobs, seconds }) =>
+      bench.startInTransactions(Math.min(jobs, 1_000), seconds),
+    ),
   ],
 }
 
 function variant(name: string, run: (bench: Bench, limits: Limits) => Promise<readonly Measure[]>): Variant {
   return {
     name,
+    isOf: hasContract,
     ...byJobs,
     baseline: name === baseline ? undefined : baseline,
     run: async (contender: Contender, limits) => {
@@ -116,31 +122,44 @@ async function latency(bench: Bench, { seconds }: Limits): Promise<readonly Meas
   return [0.5, 0.99].map((part) => ({ name: `p${100 * part}`, unit: 'ms', value: percentile(latencies, part) }))
 }
 
+/** Jobs that are there already, run ten at a time. Resolves with their number. */
+function running10(way: Way) {
+  return async (bench: Bench, { seconds }: Limits, added: number): Promise<number> => {
+    const { jobs } = await bench.run({ jobs: added, seconds }, { way, concurrency: 10, workers: 1 })
+    return jobs
+  }
+}
+
+/** BEGIN and COMMIT of a start in a transaction are the user's: the others are counted. */
+const ofTransactions = new Set(['begin', 'commit'])
+
 /** Counted by a server with pg_stat_statements, and so separate from timed runs. */
-function statements(name: string, way: Way): Variant {
+function statements(name: string, run: (bench: Bench, limits: Limits, added: number) => Promise<number>): Variant {
+  const isStart = name.includes('start')
   return {
     name,
     isFor: (driver) => driver === 'postgres',
+    isOf: hasContract,
     run: async (contender, { jobs, seconds }) => {
       const place = newPlace()
       const session = await contender.setup({ ...usualSettings, countCalls: true }, place)
       const storage = await contender.openStorage!(place)
       const bench = await openChains(storage)
-      const added = await bench.add(Math.min(jobs, 5_000), seconds)
+      const added = isStart ? 0 : await bench.add(Math.min(jobs, 5_000), seconds)
       const asked = async () => {
         // The server updates its counts with a delay.
         await sleep(1_500)
-        const all = Object.entries(await session.calls())
+        const all = Object.entries(await session.calls()).filter(([verb]) => !isStart || !ofTransactions.has(verb))
         return { updates: await bench.rowUpdates(), calls: all.reduce((sum, [, count]) => sum + count, 0) }
       }
       const before = await asked()
-      const { jobs: completed } = await bench.run({ jobs: added, seconds }, { way, concurrency: 10, workers: 1 })
+      const done = await run(bench, { jobs, seconds }, added)
       const after = await asked()
       await bench.close()
       await session.close()
-      const perJob = (of: 'calls' | 'updates'): number => (after[of] - before[of]) / completed
+      const perJob = (of: 'calls' | 'updates'): number => (after[of] - before[of]) / done
       return [
-        { name: 'statements per job', unit: 'calls', value: perJob('calls'), note: `of ${completed} jobs` },
+        { name: 'statements per job', unit: 'calls', value: perJob('calls'), note: `of ${done} jobs` },
         { name: 'row updates per job', unit: 'calls', value: perJob('updates') },
       ]
     },

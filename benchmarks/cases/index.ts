@@ -10,7 +10,21 @@ import { idle } from './idle.ts'
 import { limits } from './limits.ts'
 import { operate } from './operate.ts'
 import { rtt } from './rtt.ts'
+import { scale } from './scale.ts'
 import { size } from './size.ts'
 import { steady } from './steady.ts'
 
-export const cases: readonly Case[] = [add, drain, steady, rtt, backlog, size, idle, held, chains, operate, limits]
+export const cases: readonly Case[] = [
+  add,
+  drain,
+  steady,
+  rtt,
+  backlog,
+  size,
+  idle,
+  held,
+  chains,
+  scale,
+  operate,
+  limits,
+]

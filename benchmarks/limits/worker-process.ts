@@ -56,5 +56,6 @@ function machineNow(): number {
 }
 
 function send(report: Report): void {
-  process.send!(report)
+  // The parent may be gone: then this process ends too, by 'disconnect'.
+  process.send!(report, undefined, undefined, () => {})
 }

@@ -52,6 +52,11 @@ export async function openChains(storage: Storage) {
       ),
     add: (count: number, seconds: number) =>
       startAll(count, seconds, inBatches, (from, to) => client.startJobChains({ items: range(from, to).map(one) })),
+    /** One at a time, each in a transaction of its own, as beside a user's row. */
+    startInTransactions: (count: number, seconds: number) =>
+      startAll(count, seconds, { size: 1, inFlight: 1 }, (from) =>
+        storage.transaction!((tx) => client.startJobChain({ ...one(from), tx })),
+      ),
     addFanIns: (count: number, seconds: number) =>
       startAll(count, seconds, { size: 20, inFlight: 4 }, (from, to) =>
         client.startJobChains({

@@ -30,6 +30,7 @@ import { inputConfigTests } from './input-config.ts'
 import { inputOptionTests } from './input-options.ts'
 import { inputTests } from './input.ts'
 import { jobOptionTests } from './job-options.ts'
+import { leftoverTests } from './leftovers.ts'
 import { lifecycleTests } from './lifecycle.ts'
 import { listenerTests } from './listeners.ts'
 import { operatingTests } from './operating.ts'
@@ -67,6 +68,7 @@ export function queueTests(driver: TestDriver): void {
   eventTests(driver)
   fencingTests(driver)
   growthTests(driver)
+  leftoverTests(driver)
   hostileIdTests(driver)
   idleCostTests(driver)
   idleWorkerTests(driver)
