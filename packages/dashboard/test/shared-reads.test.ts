@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { fakeClock } from 'holdfast/testing'
 import { SharedReads } from '../src/server/shared-reads.ts'
 
-test('nobody waits for the next read of a slow storage: the answer before it is given with its time', async () => {
+test('no viewer waits for the next read of a slow storage: the answer before it is given with its time', async () => {
   const clock = fakeClock()
   const reads = new SharedReads(clock)
   let begun = 0
