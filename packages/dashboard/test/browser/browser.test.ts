@@ -33,7 +33,9 @@ const watch = (watched: Page, expected?: RegExp): Page => {
   watched.setDefaultTimeout(timeout)
   watched.on('pageerror', (error) => incidents.push(`error: ${error.message}`))
   watched.on('console', (message) => {
-    if (message.type() === 'error' && !expected?.test(message.text())) incidents.push(`console: ${message.text()}`)
+    if (message.type() === 'error' && !expected?.test(message.text())) {
+      incidents.push(`console: ${message.text()} ${message.location().url}`)
+    }
   })
   watched.on('dialog', (dialog) => {
     incidents.push(`dialog: ${dialog.message()}`)
