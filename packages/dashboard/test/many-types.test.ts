@@ -74,7 +74,7 @@ describe('many types', () => {
   })
 
   test('[F43] the first page of a filter is a few calls, in the order of the storage', async () => {
-    for (const q of ['', 'state:failed', 'state:queued', `type:${name(5)}`, 'age<1h', 'age>1h']) {
+    for (const q of ['', 'state:failed', 'state:queued', 'group:rare', 'age<1h', 'age>1h']) {
       const { data, calls } = await cost<JobsPage>(`jobs?q=${encodeURIComponent(q)}`)
       assert.equal(data.sort, 'storage', q)
       assert.ok(calls.list! <= 3, `${q}: ${calls.list} calls of list`)
@@ -84,6 +84,28 @@ describe('many types', () => {
       data.items.map(({ name: type }) => type),
       [name(119)],
     )
+  })
+
+  test('[F43] the jobs of few types that have few jobs come newest first', async () => {
+    for (const q of [`type:${name(5)}`, `type:${name(5)} state:queued`, `face:queue type:${name(5)} type:${name(6)}`]) {
+      const { data, calls } = await cost<JobsPage>(`jobs?q=${encodeURIComponent(q)}`)
+      assert.equal(data.sort, 'new', q)
+      assert.equal(data.items.length, q.includes(name(6)) ? 2 * perType : perType, q)
+      assert.ok(calls.list! <= 3, `${q}: ${calls.list} calls of list`)
+    }
+    const { data } = await cost<JobsPage>('jobs?q=face:queue')
+    assert.equal(data.sort, 'storage', 'all types, by their face')
+  })
+
+  test('[F43] the page of the app begins the count that its views wait for', async () => {
+    const calls: Calls = new Map()
+    const { client } = open({ storage: counting(memory as Storage, calls) })
+    assert.equal((await client.send('/')).status, 200)
+    assert.equal(calls.get('count'), 1)
+    await client.view('overview')
+    await client.view('summary')
+    assert.equal(calls.get('count'), 1)
+    await client.dashboard.close()
   })
 
   test('[F43] a filter without an index finds its job within some pages', async () => {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JobPageData } from '../src/shared/api.ts'
+import { shortId } from '../src/app/lib/words.ts'
 import { ruleWords } from '../src/shared/rule-words.ts'
 import { timelineOf } from '../src/shared/timeline.ts'
 
@@ -49,6 +50,11 @@ const job: JobPageData = {
 }
 const shape = (data: JobPageData, now: number) =>
   timelineOf(data, now).map(({ kind, from, to, isOpen }) => [kind, from, to, isOpen ?? false])
+
+test('a long id keeps its begin and its end', () => {
+  assert.equal(shortId('mail-1'), 'mail-1')
+  assert.equal(shortId('01a1edab-9864-73df-a41d-262e5ce03c70', 22), '01a1edab-98…2e5ce03c70')
+})
 
 test('the timeline of an ended job has no holes', () => {
   assert.deepEqual(shape(job, 50_000), [

@@ -16,6 +16,7 @@ import { views, writes } from './routes.ts'
 import { newSecret } from './secret.ts'
 import { SharedReads } from './shared-reads.ts'
 import { Streams, type StreamedView } from './streams.ts'
+import { readCounts } from './views/counts.ts'
 import type { Permission } from '../shared/permissions.ts'
 
 /** Answers requests of browsers. Never rejects. */
@@ -95,7 +96,11 @@ class DashboardServer {
     if (path.startsWith('api/')) return this.#api(request, url, path.slice('api/'.length), granted)
     if (!isRead) throw new RequestError(405, 'METHOD_NOT_ALLOWED', 'Only GET is supported here.')
     need(granted, 'view')
-    if (!path.startsWith('assets/')) return appPage(this.#options.basePath, await this.#assets.manifest())
+    if (!path.startsWith('assets/')) {
+      // Every view needs the counts: they are read while the browser loads the app.
+      readCounts(this.#context).catch(() => {})
+      return appPage(this.#options.basePath, await this.#assets.manifest())
+    }
     const asset = await this.#assets.get(path.slice('assets/'.length))
     if (!asset) throw notFound()
     return asset

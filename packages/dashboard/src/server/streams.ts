@@ -10,7 +10,7 @@ import { respond, toJson } from './http/responses.ts'
 const tickMs = 1_000
 /** A stream ends after this time. The page connects again, and is authorized again. */
 const lifeMs = 600_000
-const [mostStreams, mostViews] = [500, 4]
+const [mostStreams, mostViews] = [500, 5]
 
 /** A view of the page, by the path and query of its GET. */
 export interface StreamedView {

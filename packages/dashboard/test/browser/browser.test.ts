@@ -33,7 +33,9 @@ const watch = (watched: Page, expected?: RegExp): Page => {
   watched.setDefaultTimeout(timeout)
   watched.on('pageerror', (error) => incidents.push(`error: ${error.message}`))
   watched.on('console', (message) => {
-    if (message.type() === 'error' && !expected?.test(message.text())) incidents.push(`console: ${message.text()}`)
+    if (message.type() === 'error' && !expected?.test(message.text())) {
+      incidents.push(`console: ${message.text()} ${message.location().url}`)
+    }
   })
   watched.on('dialog', (dialog) => {
     incidents.push(`dialog: ${dialog.message()}`)
@@ -127,6 +129,32 @@ test('at 390 px nothing is wider than the screen', { skip }, async () => {
   }
   await page.setViewportSize({ width: 1_180, height: 720 })
 })
+
+test(
+  'at 390 px every view is one or two taps away, and each target is large enough for a finger',
+  { skip },
+  async () => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    await go('/', '.tiles')
+    const more = page.getByRole('button', { name: 'More' })
+    assert.equal(await page.getByRole('link', { name: 'Audit' }).isVisible(), false)
+    await more.click()
+    await checkAccessibility('the sheet of the bar')
+    for (const target of await page.locator('.nav a:visible, .nav button:visible').all()) {
+      const { width, height } = (await target.boundingBox())!
+      assert.ok(width >= 44 && height >= 44, `${await target.textContent()}: ${width} × ${height} px`)
+    }
+    await page.getByRole('link', { name: 'Audit' }).click()
+    await page.getByRole('heading', { name: 'Audit' }).waitFor()
+    assert.equal(await more.getAttribute('aria-expanded'), 'false')
+    await more.click()
+    await page.getByRole('link', { name: 'Limits' }).focus()
+    await page.keyboard.press('Escape')
+    assert.equal(await more.getAttribute('aria-expanded'), 'false')
+    await page.setViewportSize({ width: 1_180, height: 720 })
+    assert.equal(await more.isVisible(), false)
+  },
+)
 
 test(
   '[F43] replay: an edit shows its difference, a mistake is named, and the new job opens with a link to the old',

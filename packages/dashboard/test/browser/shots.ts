@@ -55,11 +55,14 @@ const dialogs: readonly Shot[] = [
   { name: 'nothing', path: '/jobs?q=type:none' },
   { name: 'keyboard', path: '/', press: '?' },
 ]
-const every: readonly Shot[] = [...views, ...dialogs].flatMap((shot) => [
-  shot,
-  { ...shot, name: `${shot.name}-dark`, theme: 'dark' as const },
-  { ...shot, name: `${shot.name}-narrow`, width: 390 },
-])
+const every: readonly Shot[] = [
+  ...[...views, ...dialogs].flatMap((shot) => [
+    shot,
+    { ...shot, name: `${shot.name}-dark`, theme: 'dark' as const },
+    { ...shot, name: `${shot.name}-narrow`, width: 390 },
+  ]),
+  { name: 'more-narrow', path: '/', width: 390, button: 'More' },
+]
 
 const isAll = process.argv.includes('--all')
 const [given] = process.argv.slice(2).filter((word) => !word.startsWith('--'))

@@ -42,6 +42,13 @@ export const number = (value: number): string => (value === Infinity ? '∞' : p
 /** For tiles and badges: '1.2M' */
 export const shortNumber = (value: number): string => (value < 100_000 ? number(value) : short.format(value))
 
+/** Ids differ at their end, where they are generated: '01a1edab…5ce03c70' */
+export function shortId(id: string, most = 18): string {
+  if (id.length <= most) return id
+  const kept = most - 1
+  return `${id.slice(0, Math.ceil(kept / 2))}…${id.slice(-Math.floor(kept / 2))}`
+}
+
 /** '1 job', '2 jobs' */
 export const counted = (count: number, word: string): string => `${number(count)} ${word}${count === 1 ? '' : 's'}`
 

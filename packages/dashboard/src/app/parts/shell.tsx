@@ -25,17 +25,20 @@ const entries: readonly Entry[] = [
   { name: 'overview', title: 'Overview', path: '/', key: 'o' },
   { name: 'jobs', title: 'Jobs', path: '/jobs', key: 'j' },
   { name: 'types', title: 'Types', path: '/types', key: 't' },
-  { name: 'schedules', title: 'Schedules', path: '/schedules', key: 's' },
   { name: 'workers', title: 'Workers', path: '/workers', key: 'w' },
+  { name: 'schedules', title: 'Schedules', path: '/schedules', key: 's' },
   { name: 'limits', title: 'Limits', path: '/limits', key: 'l' },
   { name: 'findings', title: 'Findings', path: '/findings', key: 'f' },
   { name: 'audit', title: 'Audit', path: '/audit', key: 'a' },
 ]
+/** The first ones have a place in the bar of a narrow screen. */
+const inBar = 4
 const peersEntry: Entry = { name: 'peers', title: 'Peers', path: '/peers', key: 'p' }
 
 export function Shell({ children }: { readonly children: ComponentChildren }) {
   const summary = useLive<Summary>('summary')
   const [isHelpOpen, setHelpOpen] = useState(false)
+  const [isMoreOpen, setMoreOpen] = useState(false)
   const shown = session.value?.hasPeers ? [...entries, peersEntry] : entries
   useKeys({
     ...Object.fromEntries(shown.map((entry) => [`g ${entry.key}`, () => navigate(entry.path)])),
@@ -58,26 +61,31 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
           </span>
           <span class="brand-name">Holdfast</span>
         </a>
-        {shown.map((entry) => (
+        {shown.slice(0, inBar).map((entry) => (
           <NavEntry key={entry.path} entry={entry} summary={summary} />
         ))}
-        <div class="nav-foot">
-          <button type="button" class="plain nav-button" onClick={nextTheme} aria-label={`${theme.value} theme`}>
-            <Icon name={theme.value === 'light' ? 'sun' : theme.value === 'dark' ? 'moon' : 'system'} />
-            <span class="nav-title">{theme.value} theme</span>
-          </button>
-          <button
-            type="button"
-            class="plain nav-button help-button"
-            onClick={() => setHelpOpen(true)}
-            aria-label="Keyboard"
-          >
-            <Icon name="keyboard" />
-            <span class="nav-title">Keyboard</span>
-          </button>
-          <span class="actor" title="You are signed in as">
-            {session.value?.actor}
-          </span>
+        <button
+          type="button"
+          class={
+            shown.slice(inBar).some(isCurrent) ? 'plain nav-button more-button current' : 'plain nav-button more-button'
+          }
+          aria-expanded={isMoreOpen}
+          aria-controls="nav-more"
+          onClick={() => setMoreOpen(!isMoreOpen)}
+        >
+          <Icon name="more" />
+          <span class="nav-title">More</span>
+        </button>
+        <div
+          id="nav-more"
+          class={isMoreOpen ? 'nav-more open' : 'nav-more'}
+          onClick={(event) => (event.target as Element).closest('a') && setMoreOpen(false)}
+          onKeyDown={({ key }) => key === 'Escape' && setMoreOpen(false)}
+        >
+          {shown.slice(inBar).map((entry) => (
+            <NavEntry key={entry.path} entry={entry} summary={summary} />
+          ))}
+          <NavFoot onHelp={() => setHelpOpen(true)} />
         </div>
       </nav>
       <main id="main" tabIndex={-1}>
@@ -90,12 +98,32 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
   )
 }
 
+function NavFoot({ onHelp }: { readonly onHelp: () => void }) {
+  return (
+    <div class="nav-foot">
+      <button type="button" class="plain nav-button" onClick={nextTheme} aria-label={`${theme.value} theme`}>
+        <Icon name={theme.value === 'light' ? 'sun' : theme.value === 'dark' ? 'moon' : 'system'} />
+        <span class="nav-title">{theme.value} theme</span>
+      </button>
+      <button type="button" class="plain nav-button help-button" onClick={onHelp} aria-label="Keyboard">
+        <Icon name="keyboard" />
+        <span class="nav-title">Keyboard</span>
+      </button>
+      <span class="actor" title="You are signed in as">
+        {session.value?.actor}
+      </span>
+    </div>
+  )
+}
+
+const isCurrent = (entry: Entry): boolean =>
+  entry.path === '/' ? path.value === '/' : path.value.startsWith(entry.path.replace(/s$/, ''))
+
 function NavEntry({ entry, summary: { answer } }: { readonly entry: Entry; readonly summary: Live<Summary> }) {
-  const isCurrent = entry.path === '/' ? path.value === '/' : path.value.startsWith(entry.path.replace(/s$/, ''))
   const totals = answer?.data.totals
   const count = entry.name === 'jobs' ? totals?.due : entry.name === 'workers' ? totals?.workers : undefined
   return (
-    <a class="nav-entry" href={hrefOf(to(entry.path))} aria-current={isCurrent ? 'page' : undefined}>
+    <a class="nav-entry" href={hrefOf(to(entry.path))} aria-current={isCurrent(entry) ? 'page' : undefined}>
       <Icon name={entry.name} />
       <span class="nav-title">{entry.title}</span>
       {count !== undefined && count > 0 && (
@@ -125,8 +153,8 @@ function Footer({ live: { answer } }: { readonly live: Live<Summary> }) {
       <span>{connections[connection.value]}</span>
       {answer && (
         <span>
-          counts read {age < 1_000 ? 'just now' : `${duration(Math.floor(age / 1_000) * 1_000)} ago`}; the reads of this
-          page took {number(pageCostMs.value)} ms, for all viewers
+          counts read {age < 1_000 ? 'just now' : `${duration(Math.floor(age / 1_000) * 1_000)} ago`} in{' '}
+          {number(answer.costMs)} ms, other reads of this page took {number(pageCostMs.value)} ms, for all viewers
         </span>
       )}
     </footer>

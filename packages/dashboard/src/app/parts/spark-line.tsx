@@ -2,7 +2,12 @@
 
 const [width, height] = [120, 28]
 
-export function SparkLine({ values }: { readonly values: readonly number[] }) {
+interface SparkProps {
+  readonly values: readonly number[]
+  readonly tone?: 'red'
+}
+
+export function SparkLine({ values, tone }: SparkProps) {
   if (values.length < 2) return <svg class="spark" viewBox={`0 0 ${width} ${height}`} aria-hidden="true" />
   // Room above the highest value, so that a steady line is not a full box.
   const highest = 1.5 * Math.max(1, ...values)
@@ -10,7 +15,12 @@ export function SparkLine({ values }: { readonly values: readonly number[] }) {
     `${((index / (values.length - 1)) * width).toFixed(1)},${(height - 2 - (value / highest) * (height - 4)).toFixed(1)}`
   const points = values.map(point).join(' ')
   return (
-    <svg class="spark" viewBox={`0 0 ${width} ${height}`} preserveAspectRatio="none" aria-hidden="true">
+    <svg
+      class={tone ? `spark ${tone}` : 'spark'}
+      viewBox={`0 0 ${width} ${height}`}
+      preserveAspectRatio="none"
+      aria-hidden="true"
+    >
       <polygon points={`0,${height} ${points} ${width},${height}`} />
       <polyline points={points} />
     </svg>

@@ -24,12 +24,17 @@ interface Watched {
 /** `down`: data get old. `polling`: no stream comes through. */
 export const connection = signal<'open' | 'polling' | 'down' | 'hidden'>('open')
 
-/** What the reads behind the views of this page took the server, in ms. Viewers share them. */
+/** Views of the counts alone: one read serves them, and the footer names it. */
+const countViews: readonly string[] = ['summary', 'overview']
+
+/** What the other reads behind the views of this page took the server, in ms. Viewers share them. */
 export const pageCostMs = signal(0)
 
 function sumCosts(): void {
   let sum = 0
-  for (const { state, users } of watched.values()) if (users > 0) sum += state.peek().answer?.costMs ?? 0
+  for (const [of, { state, users }] of watched) {
+    if (users > 0 && !countViews.includes(of)) sum += state.peek().answer?.costMs ?? 0
+  }
   pageCostMs.value = Math.round(sum * 10) / 10
 }
 

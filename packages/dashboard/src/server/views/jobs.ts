@@ -1,8 +1,9 @@
 // One page of the list of jobs.
 
-import type { Admin, AdminJobQuery, Clock, JobItem } from 'holdfast'
+import type { Admin, AdminJobQuery, Clock, JobItem, TypeSummary } from 'holdfast'
 import { type Answer, type JobRow, type JobsPage, largestPage, type SortOrder } from '../../shared/api.ts'
 import { type Filter, hasPattern } from '../../shared/filter.ts'
+import { type JobState, jobStates } from '../../shared/states.ts'
 import { invalid } from '../http/errors.ts'
 import { answerOf, type Call, type Context } from '../route.ts'
 import { type Counts, mostListMs, readCounts } from './counts.ts'
@@ -12,8 +13,11 @@ const listMs = 2_000
 const defaultPage = 50
 /** Ids are looked up in every type, by one call. */
 const mostLookups = 5_000
-/** Up to so many jobs, of so many types, the newest come first: a storage may have to look at all of them to sort them. */
-const [mostSorted, mostSortedTypes] = [2_000, 50]
+/**
+ * Up to so many jobs, of so many types, the newest come first: a storage may have to look at all of them to sort them. Of some of many types,
+ * fewer: their order in the storage costs little.
+ */
+const [mostSorted, mostSortedTypes, mostSortedNamed] = [2_000, 50, 500]
 const longestLine = 240
 /** Jobs of a page, and pages, that one look for an error reads. A page of the answer stays below the largest one. */
 const [errorPage, mostErrorPages] = [100, 20]
@@ -103,10 +107,25 @@ export const orderOf = (sort: SortOrder): 'desc' | 'asc' | 'place' =>
 export function sortOf(text: string | null, filter: Filter, { types }: Counts, { storage }: Admin): SortOrder {
   if (text === 'new' || text === 'old' || text === 'storage') return text
   if (text !== null) throw invalid('sort: expected new, old or storage.')
-  let records = 0
-  for (const { states } of types) for (const count of Object.values(states)) records += count
-  const isSmall = records <= mostSorted && types.length <= mostSortedTypes
+  const named = typesOf(filter, types)
+  const isSmall =
+    named.length <= mostSortedTypes &&
+    recordsOf(named) <= mostSorted &&
+    (named.length === types.length || recordsOf(named, filter.states) <= mostSortedNamed)
   return isSmall || (storage.createdIndexed && isOfAll(filter)) ? 'new' : 'storage'
+}
+
+/** The types that a filter looks at. */
+const typesOf = ({ types: names, face }: Filter, types: readonly TypeSummary[]): readonly TypeSummary[] =>
+  types.filter((type) => (names.length === 0 || names.includes(type.name)) && (face ?? type.face) === type.face)
+
+/** @param wanted none: all */
+function recordsOf(types: readonly TypeSummary[], wanted: readonly JobState[] = []): number {
+  let records = 0
+  for (const { states } of types) {
+    for (const state of wanted.length === 0 ? jobStates : wanted) records += states[state]
+  }
+  return records
 }
 
 /** Of all jobs, or of those of some time: an index over creation has them one after the other. */

@@ -13,13 +13,13 @@ const [limitsMs, pageSize] = [5_000, 50]
 export async function types(context: Context, { query }: Call): Promise<Answer<TypesPage>> {
   const wanted = (query.get('q') ?? '').trim().toLowerCase()
   const page = pageOf(query.get('page'))
-  const { value: counts, at, costMs } = await readCounts(context)
+  const { value: counts, at } = await readCounts(context)
   const rows = typeRows(counts)
   const matching = wanted === '' ? rows : rows.filter(({ name }) => name.toLowerCase().includes(wanted))
   const shown = matching.slice(page * pageSize, (page + 1) * pageSize)
   const { limits } = context.handles.reader
   const read = await context.reads.read(JSON.stringify(['types', shown.map(keyOf)]), limitsMs, () => limits.list(shown))
-  return answerOf({ value: read.value, at, costMs: costMs + read.costMs }, (found: readonly LimitsInfo[]) => ({
+  return answerOf({ value: read.value, at, costMs: read.costMs }, (found: readonly LimitsInfo[]) => ({
     types: shown.map((row, index): TypesRow => {
       const { effective, use } = found[index]!
       return { ...row, limits: { concurrency: effective.concurrency, rate: effective.rate, use } }

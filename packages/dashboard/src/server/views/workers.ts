@@ -9,11 +9,11 @@ import { fewNames, fewTypes } from './job-filter.ts'
 const runningMs = 2_000
 
 export async function workers(context: Context): Promise<Answer<WorkersPage>> {
-  const { value: counts, at, costMs } = await readCounts(context)
+  const { value: counts, at } = await readCounts(context)
   const running = await context.reads.read('running', runningMs, () =>
     context.handles.reader.jobs.list(runningQuery(counts)),
   )
-  return answerOf({ value: running.value, at, costMs: costMs + running.costMs }, ({ items, nextCursor }) => {
+  return answerOf({ value: running.value, at, costMs: running.costMs }, ({ items, nextCursor }) => {
     const byLabel = Map.groupBy(items, ({ workerId = '' }: JobItem) => workerId)
     const shown = counts.workers.slice(0, largestPage)
     const labels = Map.groupBy(counts.workers, ({ label }) => label)

@@ -184,6 +184,43 @@ test('[F31] a search in a state scans the jobs of the state if the search index 
   await storage.disconnect()
 })
 
+test('[F31] the first page of a type or a group is full, however many jobs of others have ended', () =>
+  oneConnection(async (pool, schema) => {
+    const storage = await filled(pool, schema)
+    const jobs = Array.from({ length: 80 }, (_, n) => ({
+      type: 'sms',
+      id: `${n}`,
+      token: 't',
+      retention,
+      ...(n % 2 === 1 && { group: { key: n % 4 === 1 ? 'a' : 'b', ordered: false } }),
+    }))
+    await storage.add(jobs)
+    const { jobs: claimed } = await storage.claim({
+      worker: 'w',
+      slots: 8,
+      types: [{ type: 'sms', leaseMs: 60_000, slots: 8 }],
+    })
+    // Groups take turns, so at least one of each group runs.
+    const first = claimed.find(({ group }) => group === 'a')!
+    await storage.settle([{ type: 'sms', id: first.id, worker: 'w', attempt: 1, kind: 'failed' }])
+    for (const order of ['asc', 'desc'] as const) {
+      const type = await storage.list({ of: 'jobs', by: 'place', types: ['sms'], order, limit: 50 })
+      assert.equal(type.items.length, 50, order)
+      const group = await storage.list({ of: 'jobs', by: 'place', group: 'a', order, limit: 15 })
+      assert.equal(group.items.length, 15, order)
+      const expected = Array.from({ length: 20 }, (_, n) => 4 * n + 1)
+      assert.deepEqual(ids(await all(storage, { group: 'a', order, limit: 7 })), expected, order)
+      const running = claimed.filter(({ group: key, id }) => key === 'a' && id !== first.id).map(({ id }) => Number(id))
+      const listed = ids(await all(storage, { group: 'a', states: ['processing'], order }))
+      assert.deepEqual(
+        listed,
+        running.toSorted((a, b) => a - b),
+      )
+      assert.deepEqual(ids(await all(storage, { group: 'a', states: ['failed'], order })), [Number(first.id)])
+    }
+    await storage.disconnect()
+  }))
+
 test('[F31] every scan of a place goes along an index in its order: nothing but ties is sorted', () =>
   oneConnection(async (pool, schema) => {
     const storage = await filled(pool, schema)

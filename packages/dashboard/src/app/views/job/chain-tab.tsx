@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import type { JobPageData, JobTree } from '../../../shared/api.ts'
 import { type Edge, type Graph, graphOf, type PlacedJob, unfinished } from '../../../shared/tree-layout.ts'
 import { jobHref } from '../../lib/links.ts'
-import { counted } from '../../lib/words.ts'
+import { counted, shortId } from '../../lib/words.ts'
 import { iconPath } from '../../parts/icon.tsx'
 import { Loaded } from '../../parts/states.tsx'
 import { useLive } from '../../state/live.ts'
@@ -141,7 +141,7 @@ function Node({ placed, y, shown }: NodeProps) {
         {short(job.name, 21)}
       </text>
       <text class="node-id" x={left(placed) + 38} y={y + 37}>
-        {short(job.id, 22)}
+        {shortId(job.id, 22)}
       </text>
     </a>
   )

@@ -8,7 +8,7 @@ import { duration, instant, timeOfDay } from '../../lib/words.ts'
 const words: Readonly<Record<Span['kind'], string>> = {
   waiting: 'waited',
   backoff: 'waited for a retry',
-  running: 'runs',
+  running: 'has run',
   completed: 'completed',
   failed: 'failed',
   released: 'released',
@@ -62,5 +62,5 @@ export function Timeline({ job }: { readonly job: JobPageData }) {
 
 function textOf({ kind, attempt, workerId, from, to }: Span): string {
   const which = attempt === undefined ? '' : `run ${attempt} `
-  return `${which}${words[kind]}${kind === 'running' ? ' since' : attempt === undefined ? '' : ' after'} ${duration(to - from)}${workerId === undefined ? '' : ` on ${workerId}`}`
+  return `${which}${words[kind]}${kind === 'running' ? ' for' : attempt === undefined ? '' : ' after'} ${duration(to - from)}${workerId === undefined ? '' : ` on ${workerId}`}`
 }

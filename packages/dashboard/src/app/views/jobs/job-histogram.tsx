@@ -18,9 +18,10 @@ interface JobHistogramProps {
 
 export function JobHistogram({ q, sort }: JobHistogramProps) {
   const { answer } = useLive<JobsHistogram>(to('histogram', { q, sort }))
-  const points = answer?.data.points ?? []
+  // Its place is kept while it is read, so that the list does not move.
+  if (!answer) return <div class="histogram-place" />
   // One bar tells nothing that the list does not.
-  return answer && points.length > 1 ? <Bars q={q ?? ''} histogram={answer.data} /> : null
+  return answer.data.points.length > 1 ? <Bars q={q ?? ''} histogram={answer.data} /> : null
 }
 
 const bound = (operator: Token['operator'], at: number): Token => ({ key: 'created', operator, value: instantText(at) })

@@ -5,7 +5,7 @@ import type { NamedJob } from 'holdfast'
 import type { JobRow } from '../../../shared/api.ts'
 import { time } from '../../lib/clock.ts'
 import { jobHref, jobsHref, typeFilter } from '../../lib/links.ts'
-import { duration } from '../../lib/words.ts'
+import { duration, shortId } from '../../lib/words.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { StateBadge } from '../../parts/state-badge.tsx'
 import { TypeName } from '../../parts/type-name.tsx'
@@ -77,8 +77,8 @@ function Row({ job, isSelected, isCurrent, onToggle }: RowProps) {
         </a>
       </td>
       <th scope="row" class="id">
-        <a href={jobHref(job)}>
-          <bdi>{id}</bdi>
+        <a href={jobHref(job)} title={id}>
+          <bdi>{shortId(id, 17)}</bdi>
         </a>
       </th>
       <td class="right num" data-label="Attempt">

@@ -118,7 +118,7 @@ function Row({ of, onEdit }: { readonly of: LimitTarget; readonly onEdit: (targe
             <Ago at={slowedUntil} />
           </span>
         ) : freesAt === undefined ? (
-          <span class="muted">now</span>
+          <span class="muted">{use.waiting > 0 ? 'now' : '–'}</span>
         ) : freesAt === Infinity ? (
           'when a job ends'
         ) : (
@@ -153,7 +153,7 @@ function Row({ of, onEdit }: { readonly of: LimitTarget; readonly onEdit: (targe
             )}
             {may('limits') && (
               <button type="button" class="small" onClick={() => onEdit(of)} aria-label={`Set the limits of ${what}`}>
-                Set
+                Set…
               </button>
             )}
             {may('limits') && override && (

@@ -11,6 +11,7 @@ import { useLive } from '../../state/live.ts'
 import { hrefOf } from '../../state/location.ts'
 import { FindingStrip } from './finding-strip.tsx'
 import { HistoryCharts } from './history-charts.tsx'
+import { rateText, useRates } from './rates.ts'
 import { useSamples } from './samples.ts'
 import { TypesTable } from './types-table.tsx'
 import { verdictOf } from './verdict.ts'
@@ -55,7 +56,8 @@ function Filled({ overview, at }: { readonly overview: Overview; readonly at: nu
 
 function Tiles({ totals, at }: { readonly totals: Totals; readonly at: number }) {
   const { states, due, oldestDueMs, workers, slots } = totals
-  const samples = useSamples(totals, at)
+  const dueSamples = useSamples(totals.due, at)
+  const { completed, failing } = useRates()
   return (
     <div class="tiles">
       <a class="tile" href={jobsHref('state:queued,failing')}>
@@ -64,19 +66,24 @@ function Tiles({ totals, at }: { readonly totals: Totals; readonly at: number })
         <span class="tile-note">
           {oldestDueMs === undefined ? 'nothing waits' : `oldest waits ${duration(oldestDueMs)}`}
         </span>
-        <SparkLine values={samples.due} />
+        <SparkLine values={dueSamples} />
       </a>
       <a class="tile" href={jobsHref('state:processing')}>
-        <span class="tile-name">Running</span>
-        <span class="tile-value num">{shortNumber(states.processing)}</span>
-        <span class="tile-note">{counted(states.scheduled, 'job')} scheduled for later</span>
-        <SparkLine values={samples.running} />
+        <span class="tile-name">Completed per minute</span>
+        <span class="tile-value num">{rateText(completed)}</span>
+        <span class="tile-note">
+          {number(states.processing)} run, {shortNumber(states.scheduled)} scheduled
+        </span>
+        <SparkLine values={completed.values} />
       </a>
       <a class={states.failed > 0 ? 'tile bad' : 'tile'} href={jobsHref('state:failed')}>
         <span class="tile-name">Failed</span>
         <span class="tile-value num">{shortNumber(states.failed)}</span>
-        <span class="tile-note">{number(states.failing)} wait for a retry</span>
-        <SparkLine values={samples.failed} />
+        <span class="tile-note">
+          {failing.perMinute === undefined ? '' : `${rateText(failing)} attempts/min, `}
+          {shortNumber(states.failing)} to retry
+        </span>
+        <SparkLine values={failing.values} tone="red" />
       </a>
       <a class={workers === 0 ? 'tile bad' : 'tile'} href={hrefOf('/workers')}>
         <span class="tile-name">Workers</span>

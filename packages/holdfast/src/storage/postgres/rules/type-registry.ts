@@ -31,6 +31,11 @@ interface KnownType {
   isGrouped: boolean
 }
 
+export interface ListedType {
+  readonly tid: number
+  readonly priorities: readonly number[]
+}
+
 /** The types that this process has seen. The number of a type never changes. */
 export class TypeRegistry {
   readonly #statements: Statements
@@ -83,6 +88,16 @@ export class TypeRegistry {
     this.#learn(await connection.query(this.#statements.types, [null, arrayOf(unknown)]))
   }
 
+  /** Reads types anew, with the priorities of their jobs. @param names undefined: all */
+  async list(connection: Pick<Connection, 'query'>, names: readonly string[] | undefined): Promise<ListedType[]> {
+    const { types, allTypes } = this.#statements
+    const rows = names
+      ? await connection.query(types, [arrayOf([...new Set(names)].map(encodeText)), null])
+      : await connection.query(allTypes, [])
+    this.#learn(rows)
+    return rows.map(([tid, , priorities]) => ({ tid: Number(tid), priorities: numbersOf(priorities!) }))
+  }
+
   /** Inserts the types that do not exist yet, and adds the priorities of their jobs, and whether they have groups. */
   async register(
     connection: Pick<Connection, 'query'>,
@@ -115,16 +130,21 @@ export class TypeRegistry {
     this.#learn(await connection.query(this.#statements.types, [arrayOf(names.map(encodeText)), null]))
   }
 
+  /** A snapshot may be older than what is known: priorities and groups only come. */
   #learn(rows: readonly Row[]): void {
     for (const [tid, name, priorities, grouped] of rows) {
+      const before = this.#byTid.get(Number(tid))
       const known = {
         tid: Number(tid),
         name: decodeText(name!),
-        priorities: new Set(priorities!.slice(1, -1).split(',').map(Number)),
-        isGrouped: grouped === 'true',
+        priorities: new Set([...(before?.priorities ?? []), ...numbersOf(priorities!)]),
+        isGrouped: grouped === 'true' || before?.isGrouped === true,
       }
       this.#byName.set(known.name, known)
       this.#byTid.set(known.tid, known)
     }
   }
 }
+
+/** The numbers of an array, as text. */
+const numbersOf = (array: string): number[] => array.slice(1, -1).split(',').map(Number)

@@ -91,7 +91,12 @@ interface ScanOptions {
   readonly hasFields?: boolean
   /** Returns no entry but the last if there are as many as the limit. */
   readonly onlyIfFewer?: boolean
+  /** Of the jobs in groups, only those of one. `aside` has those that run, too. */
+  readonly isOfGroup?: boolean
 }
+
+/** Of the members of a group. Blocked ones are elsewhere. */
+const isWaitingOrRunning = `(j.ready = ${readyCodes.aside} OR j.state = ${stateCodes.processing})`
 
 /**
  * $1, $2: lanes, in order; $3: limit of entries; $4: numbers of types; $5: codes of states, or NULL; $6: only first jobs; $7: the
@@ -100,9 +105,16 @@ interface ScanOptions {
  * there is one: it is in the first lane.
  */
 export function scanStatement({ at, now }: Sql, name: PlaceName, options: ScanOptions): Statement {
-  const { order, hasStart, due, hasFields = false, onlyIfFewer = false } = options
-  const { isHere = 'true', keys } = places[name]
-  const isInLane = `${places[name].isInLane}${name === 'ready' && due ? ` AND j.run_at ${due === 'now' ? '<=' : '>'} now` : ''}`
+  const { order, hasStart, due, hasFields = false, onlyIfFewer = false, isOfGroup = false } = options
+  const { keys } = places[name]
+  const isHere = name === 'aside' && isOfGroup ? isWaitingOrRunning : (places[name].isHere ?? 'true')
+  const part =
+    name === 'ready' && due
+      ? ` AND j.run_at ${due === 'now' ? '<=' : '>'} now`
+      : name === 'aside' && isOfGroup
+        ? ` AND j.grp = ${param(7, 'text')}`
+        : ''
+  const isInLane = `${places[name].isInLane}${part}`
   const isSearch = name === 'search'
   const keyParams = keys.map(([, type], index) => keyParam((isSearch ? 17 : hasFields ? 14 : 10) + index, type))
   const start = `(${keys.map(([key]) => key).join(', ')}) ${order === 'asc' ? '>' : '<'} (${keyParams.join(', ')})`

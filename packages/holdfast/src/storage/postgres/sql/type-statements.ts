@@ -2,18 +2,17 @@
 
 import { columns, param, type Sql } from './statement.ts'
 
+const known = columns('t.tid', 't.name', 't.priorities', 't.grouped')
+
 export const typeStatements = ({ at, statement }: Sql) => ({
+  /** $1: names; $2: numbers. Joins: a condition with a list compares each type with the whole list, which took 0.1 s for 1,000 types. */
   types: statement(
-    'types',
-    `SELECT ${columns('tid', 'name', 'priorities', 'grouped')} FROM ${at}types
-       WHERE name = ANY (${param(1, 'text[]')}) OR tid = ANY (${param(2, 'integer[]')})`,
+    'known_types',
+    `SELECT ${known} FROM unnest(${param(1, 'text[]')}) AS n (name) JOIN ${at}types AS t ON t.name = n.name
+     UNION ALL
+     SELECT ${known} FROM unnest(${param(2, 'integer[]')}) AS n (tid) JOIN ${at}types AS t ON t.tid = n.tid`,
   ),
-  /** $1: names, or NULL: all. Priorities as JSON. */
-  listedTypes: statement(
-    'listed_types',
-    `SELECT ${columns('tid', 'to_json(priorities)')} FROM ${at}types
-       WHERE ${param(1, 'text[]')} IS NULL OR name = ANY (${param(1, 'text[]')})`,
-  ),
+  allTypes: statement('all_types', `SELECT ${known} FROM ${at}types AS t`),
   // WHERE NOT EXISTS: a name that is there already takes no number from the sequence.
   addTypes: statement(
     'add_types',

@@ -3,6 +3,7 @@
 import { stateCodes } from '../../rules/job/codes.ts'
 import type { JobState, ListQuery } from '../../storage.ts'
 import type { PlaceCursor } from '../rules/place-cursor.ts'
+import type { ListedType } from '../rules/type-registry.ts'
 import { type PlaceName, placeNames } from '../sql/places.ts'
 import { conditionsOf } from '../sql/search-value.ts'
 
@@ -10,11 +11,6 @@ export interface Lane {
   readonly tid: number
   /** A priority, the code of a state, or the number of an interval; else 0. */
   readonly sub: number
-}
-
-interface ListedType {
-  readonly tid: number
-  readonly priorities: readonly number[]
 }
 
 const placesByState: Readonly<Record<JobState, readonly PlaceName[]>> = {
@@ -30,14 +26,26 @@ const placesByState: Readonly<Record<JobState, readonly PlaceName[]>> = {
 
 const seldomStates: readonly JobState[] = ['blocked', 'completed', 'failed', 'cancelled']
 
-/** The places to scan, in the order of the list. The search index has all jobs of a `where`, and so have the places of its states. */
-export function placesOf({ states, of, order = 'desc' }: ListQuery, isSearch: boolean): PlaceName[] {
+/**
+ * The places to scan, in the order of the list. The search index has all jobs of a `where`, and so have the places of its states.
+ * What an index has of other types or groups than those of the query comes last: the completed jobs of all types are one lane, and those
+ * that have ended are not in the order of groups.
+ */
+export function placesOf({ states, of, types, group, order = 'desc' }: ListQuery, isSearch: boolean): PlaceName[] {
   if (isSearch) return ['search']
   const wanted = new Set<PlaceName>((states ?? stateNames).flatMap((state) => placesByState[state]))
   // The first job of a longer chain, whatever the state of the last.
   if (of === 'chains') wanted.add('seldom')
+  // Waiting members of a group are aside, and along the index of members are those that run, too.
+  if (group !== undefined && (wanted.has('ready') || wanted.has('leases'))) {
+    wanted.add('aside').delete('ready')
+    wanted.delete('leases')
+  }
   const names = placeNames.filter((name) => wanted.has(name))
-  return order === 'asc' ? names : names.toReversed()
+  if (order === 'asc') return names
+  const isLast = (name: PlaceName): boolean =>
+    (name === 'common' && (types ?? group) !== undefined) || (name === 'seldom' && group !== undefined)
+  return [...names.filter((name) => !isLast(name)).toReversed(), ...names.filter(isLast)]
 }
 
 export const hasWhere = ({ where = {} }: ListQuery): boolean => Object.keys(where).length > 0

@@ -8,6 +8,7 @@ import { find } from '../../rules/move.ts'
 import type { JobRecord, JobRef, ListQuery, Page, RecordPart } from '../../storage.ts'
 import type { Connection, Row, Value } from '../connection/database.ts'
 import { decodePlaceCursor, encodePlaceCursor, type PlaceCursor } from '../rules/place-cursor.ts'
+import type { ListedType } from '../rules/type-registry.ts'
 import { type PlaceName, places, scanStatement, searchSizeStatement } from '../sql/places.ts'
 import { otherFieldParams } from '../sql/search-fields.ts'
 import { conditionsOf } from '../sql/search-value.ts'
@@ -128,16 +129,8 @@ export class PlaceScan {
   }
 
   /** The types of the query, with the priorities of their jobs. */
-  async #types(): Promise<{ tid: number; priorities: number[] }[]> {
-    const { types: names } = this.#query
-    const { statements, types } = this.#open
-    const rows = await this.#connection.query(statements.listedTypes, [names ? arrayOf(names.map(encodeText)) : null])
-    const listed = rows.map(([tid, list]) => ({ tid: Number(tid), priorities: JSON.parse(list!) as number[] }))
-    await types.findByTid(
-      this.#connection,
-      listed.map(({ tid }) => tid),
-    )
-    return listed
+  #types(): Promise<ListedType[]> {
+    return this.#open.types.list(this.#connection, this.#query.types)
   }
 
   async #scan(
@@ -158,6 +151,7 @@ export class PlaceScan {
       due: dueOf(this.#query),
       hasFields,
       onlyIfFewer,
+      isOfGroup: group !== undefined,
     }
     const rows = await this.#connection.query(scanStatement(sql, name, options), [
       arrayOf(lanes.map(({ tid }) => tid)),
