@@ -27,6 +27,7 @@ import { type Blocker, type Lease, type Membership, membershipOf, refOf, rootOf 
 import { type Listeners, newListeners } from '../rules/signals.ts'
 import type { Group, Member } from './group.ts'
 import { Heap, type HeapSlot } from './heap.ts'
+import { JobsById } from './jobs-by-id.ts'
 import { SortedList } from './sorted-list.ts'
 
 export class MemoryJob implements Moves.Job, HeapSlot {
@@ -192,7 +193,7 @@ export interface Mark extends Moves.Mark, HeapSlot {
 
 export class TypeData implements Moves.JobType {
   readonly name: string
-  readonly jobs = new Map<string, MemoryJob>()
+  readonly jobs = new JobsById()
   readonly keys = new Map<string, Mark>()
   readonly groups = new Map<string, Group>()
   /** Highest priority first. */

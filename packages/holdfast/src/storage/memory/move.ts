@@ -65,7 +65,7 @@ export class MemoryMove implements Moves.Move {
     if (fields.expiresInMs !== undefined) this.data.setDeadline(job, this.now + fields.expiresInMs)
     // In no list yet: wait() or blockJob() follows in the same call.
     type.counts.blocked++
-    type.jobs.set(job.id, job)
+    type.jobs.set(job)
     if (fields.group) job.group = this.groupOf(type, fields.group.key)
     return job
   }
@@ -73,13 +73,17 @@ export class MemoryMove implements Moves.Move {
   createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): TypeData | undefined {
     const type = this.#lastType?.name === fields.type ? this.#lastType : this.data.ensureType(fields.type)
     this.#lastType = type
-    if (type.jobs.has(fields.id)) return undefined
-    this.#recorder?.creates(fields.type, fields.id)
-    const job = new MemoryJob(type, fields, this.now, runAt, this.takeNumber())
+    // The recorder is told before anything changes. Without one, a single search decides and adds.
+    if (this.#recorder) {
+      if (type.jobs.get(fields.id)) return undefined
+      this.#recorder.creates(fields.type, fields.id)
+    }
+    const job = new MemoryJob(type, fields, this.now, runAt, this.data.lastNumber + 1)
+    if (!type.jobs.add(job)) return undefined
+    this.takeNumber()
     job.state = state
     if (fields.expiresInMs !== undefined) this.data.setDeadline(job, this.now + fields.expiresInMs)
     type.counts[state]++
-    type.jobs.set(job.id, job)
     enter(job, state === 'queued' ? type.readyList(job.priority) : type.later)
     return type
   }

@@ -108,7 +108,7 @@ class Application {
       )
     const job = newJob(type, fixed, changing)
     type.counts[job.state]++
-    type.jobs.set(id, job)
+    type.jobs.set(job)
     const orphans = this.#orphans.get(type)?.get(id)
     if (orphans) job.dependents = orphans
     return job

@@ -1,0 +1,111 @@
+// The jobs of a type by their ids, in the order in which they were added: what a Map does, for less. The first lookup of an id in a
+// Map makes the engine hash it outside of compiled code, which costs more than all the rest of an add to this driver.
+//
+// The slots are an open-addressing table of pairs: the hash of an id, and 1 + the position of its job. They are at most half full, so
+// that a search ends after a step or two.
+
+import { systemClock } from '../../clock.ts'
+import type { MemoryJob } from './data.ts'
+
+const fewest = 16
+/** In place of a position: nothing was here yet, so a search ends; or a job was removed, and it goes on. */
+const [empty, removed] = [0, -1]
+/** Secret: ids come from users, who could make them all collide. What is answered does not depend on it. */
+const seed = (systemClock.random() * 2 ** 32) | 0
+
+export class JobsById {
+  /** A job that was removed leaves a hole. */
+  #jobs: (MemoryJob | undefined)[] = []
+  #slots = new Int32Array(2 * fewest)
+  #mask = fewest - 1
+  #size = 0
+
+  get size(): number {
+    return this.#size
+  }
+
+  get(id: string): MemoryJob | undefined {
+    const at = this.#find(id, hashOf(id))
+    return at < 0 ? undefined : this.#jobs[this.#slots[at + 1]! - 1]
+  }
+
+  /** Adds a job, unless its id is taken. @returns whether it was added */
+  add(job: MemoryJob): boolean {
+    const hash = hashOf(job.id)
+    if (this.#find(job.id, hash) >= 0) return false
+    // Each hole has its removed slot, so this counts the slots in use.
+    if (2 * (this.#jobs.length + 1) > this.#mask) this.#rebuild()
+    put(this.#slots, this.#mask, hash, this.#jobs.push(job))
+    this.#size++
+    return true
+  }
+
+  /** Adds a job, in place of the one that has its id. */
+  set(job: MemoryJob): void {
+    const at = this.#find(job.id, hashOf(job.id))
+    if (at < 0) this.add(job)
+    else this.#jobs[this.#slots[at + 1]! - 1] = job
+  }
+
+  delete(id: string): void {
+    const at = this.#find(id, hashOf(id))
+    if (at < 0) return
+    this.#jobs[this.#slots[at + 1]! - 1] = undefined
+    this.#slots[at + 1] = removed
+    this.#size--
+    if (this.#jobs.length > fewest && this.#size * 4 < this.#jobs.length) this.#rebuild()
+  }
+
+  *values(): Generator<MemoryJob> {
+    for (const job of this.#jobs) if (job) yield job
+  }
+
+  /** @returns the index of the pair of an id, or -1 */
+  #find(id: string, hash: number): number {
+    const slots = this.#slots
+    for (let slot = hash & this.#mask; ; slot = (slot + 1) & this.#mask) {
+      const position = slots[2 * slot + 1]!
+      if (position === empty) return -1
+      if (position !== removed && slots[2 * slot] === hash && this.#jobs[position - 1]!.id === id) return 2 * slot
+    }
+  }
+
+  /** Removes the holes, and makes room for twice as many jobs as there are. */
+  #rebuild(): void {
+    const [jobs, slots] = [this.#jobs, this.#slots]
+    const moved = new Int32Array(jobs.length)
+    this.#jobs = []
+    for (let index = 0; index < jobs.length; index++) if (jobs[index]) moved[index] = this.#jobs.push(jobs[index])
+    let room = fewest
+    while (room < 4 * (this.#size + 1)) room *= 2
+    this.#mask = room - 1
+    this.#slots = new Int32Array(2 * room)
+    for (let at = 0; at < slots.length; at += 2) {
+      const position = slots[at + 1]!
+      if (position > 0) put(this.#slots, this.#mask, slots[at]!, moved[position - 1]!)
+    }
+  }
+}
+
+function put(slots: Int32Array, mask: number, hash: number, position: number): void {
+  let slot = hash & mask
+  while (slots[2 * slot + 1] !== empty) slot = (slot + 1) & mask
+  slots[2 * slot] = hash
+  slots[2 * slot + 1] = position
+}
+
+/** MurmurHash3 of the code units, 32 bits. */
+function hashOf(id: string): number {
+  let hash = seed
+  for (let index = 0; index < id.length; index++) {
+    let unit = Math.imul(id.charCodeAt(index), 0xcc9e2d51)
+    unit = Math.imul((unit << 15) | (unit >>> 17), 0x1b873593)
+    hash ^= unit
+    hash = Math.imul((hash << 13) | (hash >>> 19), 5) + 0xe6546b64
+  }
+  hash ^= hash >>> 16
+  hash = Math.imul(hash, 0x85ebca6b)
+  hash ^= hash >>> 13
+  hash = Math.imul(hash, 0xc2b2ae35)
+  return hash ^ (hash >>> 16)
+}
