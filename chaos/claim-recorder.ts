@@ -29,6 +29,9 @@ const [, ranked] = queueNames
 const limitedTypes: readonly string[] = (Object.keys(limitsOf) as (keyof typeof limitsOf)[]).map(typeOf)
 const isLimited = ({ type }: Extension): boolean => limitedTypes.includes(type)
 
+/** The engine measures the time of a call from a moment before, with a clock of whole milliseconds. */
+const toleranceMs = 20
+
 export class ClaimRecorder {
   readonly #log: Log
   readonly #claims = new Map<string, Claimed>()
@@ -40,7 +43,10 @@ export class ClaimRecorder {
   wrap(storage: Storage): Storage {
     return wrapStorage(storage, async (verb, args, call) => {
       if (verb === 'claim') return this.#claim(args[0] as ClaimRequest, call as () => Promise<Claim>)
-      if (verb === 'extend') return this.#extend(args[0] as readonly Extension[], call as () => Promise<LeaseVerdict[]>)
+      if (verb === 'extend') {
+        const { callTimeoutMs } = storage.settings
+        return this.#extend(args[0] as readonly Extension[], callTimeoutMs, call as () => Promise<LeaseVerdict[]>)
+      }
       const answer = await call()
       if (verb === 'settle') this.#note(args[0] as readonly Outcome[], answer as readonly SettleVerdict[])
       return answer
@@ -73,20 +79,30 @@ export class ClaimRecorder {
     return claim
   }
 
-  async #extend(leases: readonly Extension[], call: () => Promise<LeaseVerdict[]>): Promise<LeaseVerdict[]> {
+  async #extend(
+    leases: readonly Extension[],
+    callTimeoutMs: number,
+    call: () => Promise<LeaseVerdict[]>,
+  ): Promise<LeaseVerdict[]> {
     const sentAt = machineMs()
     try {
       const verdicts = await call()
+      // For the engine there was no answer in time: after a stop of the process, its timer comes before what the socket has.
+      if (machineMs() - sentAt >= callTimeoutMs - toleranceMs) this.#noteUnanswered(leases)
       leases.forEach((lease, index) => {
         if (!isLimited(lease) || verdicts[index]!.verdict !== 'extended') return
         this.#log.write({ what: 'extended', id: lease.id, fence: fenceOf(lease), leaseUntil: sentAt + lease.leaseMs })
       })
       return verdicts
     } catch (error) {
-      for (const lease of leases) {
-        if (lease.log) this.#log.write({ what: 'reportUnanswered', id: lease.id, fence: fenceOf(lease) })
-      }
+      this.#noteUnanswered(leases)
       throw error
+    }
+  }
+
+  #noteUnanswered(leases: readonly Extension[]): void {
+    for (const lease of leases) {
+      if (lease.log) this.#log.write({ what: 'reportUnanswered', id: lease.id, fence: fenceOf(lease) })
     }
   }
 
