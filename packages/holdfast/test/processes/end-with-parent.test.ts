@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 
 test('a process of the tests ends after the process that started it was killed', async () => {
-  const program = `import(${JSON.stringify(new URL('end-with-parent.ts', import.meta.url).href)}).then(() => console.log('up'))
+  const program = `import(${JSON.stringify(new URL('end-with-parent.ts', import.meta.url).href)}).then(({ endWithParent }) => console.log('up', endWithParent()))
     setInterval(() => {}, 60_000)`
   const parent = spawn(
     process.execPath,

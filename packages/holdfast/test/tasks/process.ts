@@ -3,8 +3,10 @@
 import { createInterface } from 'node:readline'
 import { StorageMessageQueue, type StorageMessageQueueOptions } from 'holdfast/tasks'
 import { type Spec, storageMaker } from '../processes/spec.ts'
-import '../processes/end-with-parent.ts'
+import { endWithParent } from '../processes/end-with-parent.ts'
 import { say } from '../processes/say.ts'
+
+endWithParent()
 
 const [specText, scene, ...args] = process.argv.slice(2) as [string, string, ...string[]]
 const storage = (await storageMaker(JSON.parse(specText) as Spec))()

@@ -5,9 +5,11 @@ import { DatabaseSync } from 'node:sqlite'
 import { Queue } from 'holdfast'
 import { SqliteStorage } from 'holdfast/sqlite'
 import { newJob } from './bench.ts'
-import '../../processes/end-with-parent.ts'
+import { endWithParent } from '../../processes/end-with-parent.ts'
 import { say } from '../../processes/say.ts'
 import { defaultType } from '../../../src/storage/stored-type.ts'
+
+endWithParent()
 
 const [scene, path, ...args] = process.argv.slice(2) as [string, string, ...string[]]
 const commands = createInterface(process.stdin)[Symbol.asyncIterator]()
