@@ -1,4 +1,4 @@
-// The statement of claim's and settle's fast path. There are sixteen variants: each part costs something even where it does nothing,
+// The statement of claim's and settle's fast path. There are 32 variants: each part costs something even where it does nothing,
 // so a statement contains only the parts that a call needs.
 
 import { aheadMark } from '../../rules/job/ahead.ts'
@@ -7,7 +7,7 @@ import type { Statement } from '../connection/database.ts'
 import { hasTurn } from '../sql/flow-statements.ts'
 import { kindCodes, readyCodes } from '../sql/job-columns.ts'
 import { priorities, prioritiesFrom } from '../sql/scan.ts'
-import { columns, fewRows, opaqueParam, param, type Sql } from '../sql/statement.ts'
+import { columns, fewRows, opaqueParam, param, type Sql, unnestParam } from '../sql/statement.ts'
 import { isWatchedOrRuled } from '../sql/watch-statements.ts'
 import { failedAttempts } from './failed-attempts.ts'
 
@@ -22,25 +22,28 @@ interface Variant {
   readonly hasManyTypes: boolean
   /** Some types have or had groups: it looks whether one has its turn. Otherwise, such a type is not plain. */
   readonly hasGroups: boolean
+  /** Some completed jobs are not kept. */
+  readonly erases: boolean
 }
 
 /** By number of the variant. */
 export type ClaimStatements = readonly Statement[]
 
-const numberOf = ({ hasFailures, fromCursor, hasManyTypes, hasGroups }: Variant): number =>
-  (hasGroups ? 8 : 0) + (hasFailures ? 4 : 0) + (fromCursor ? 2 : 0) + (hasManyTypes ? 1 : 0)
+const numberOf = ({ erases, hasFailures, fromCursor, hasManyTypes, hasGroups }: Variant): number =>
+  (erases ? 16 : 0) + (hasGroups ? 8 : 0) + (hasFailures ? 4 : 0) + (fromCursor ? 2 : 0) + (hasManyTypes ? 1 : 0)
 
 export const claimStatementOf = (statements: ClaimStatements, variant: Variant): Statement =>
   statements[numberOf(variant)]!
 
 export function claimStatements(sql: Sql): ClaimStatements {
-  return Array.from({ length: 16 }, (_, number) => {
+  return Array.from({ length: 32 }, (_, number) => {
     const has = (bit: number): boolean => (number & bit) !== 0
-    return claimStatement(sql, { hasGroups: has(8), hasFailures: has(4), fromCursor: has(2), hasManyTypes: has(1) })
+    const [erases, hasGroups, hasFailures, fromCursor, hasManyTypes] = [has(16), has(8), has(4), has(2), has(1)]
+    return claimStatement(sql, { erases, hasGroups, hasFailures, fromCursor, hasManyTypes })
   })
 }
 
-/** Selected from the claimed jobs, behind three leading columns. */
+/** Selected from the claimed jobs, behind three leading columns. Of a claim of one type, `place` is NULL. */
 const claimedColumns = [
   'place',
   'turn',
@@ -54,7 +57,6 @@ const claimedColumns = [
   'more',
   'created_at',
   'run_at',
-  'lease_until',
   'payload',
   'ord',
   'kind',
@@ -73,9 +75,12 @@ export const claimedCell = Object.fromEntries(
 const padded = (...expressions: readonly string[]): string =>
   columns(...expressions, ...Array<string>(width - expressions.length).fill('NULL'))
 
-const claimedCells = claimedColumns.map((name) =>
-  name === 'payload' || name === 'error' ? `encode(t.${name}, 'hex')` : `t.${name}`,
-)
+const claimedCells = (hasManyTypes: boolean): string[] =>
+  claimedColumns.map((name) => {
+    if (name === 'payload' || name === 'error') return `encode(t.${name}, 'hex')`
+    if (hasManyTypes || (name !== 'place' && name !== 'turn')) return `t.${name}`
+    return name === 'turn' ? '1' : 'NULL'
+  })
 
 /**
  * The outcome's lease is in force, for an outcome `g`. `+ 0` keeps the planner from the index over all leases: the job is looked
@@ -94,8 +99,8 @@ const isOverdue = `j.attempt = 0 AND j.more LIKE '%"deadlineAt":%'
                AND substring(j.more FROM '"deadlineAt":([0-9.e+]+)')::double precision <= (SELECT now FROM clock)`
 
 /** The call claims ahead, and the job may need a free slot (rules/job/ahead.ts). */
-const mayNeedSlot = `(j.attempts LIKE '%${aheadMark}"%"stalled"%' OR (j.attempt = 0 AND j.more LIKE '%"deadlineAt":%'))
-               AND ${param(12, 'text')} LIKE '%${aheadMark}'`
+const mayNeedSlot = `${param(12, 'text')} LIKE '%${aheadMark}'
+               AND (j.attempts LIKE '%${aheadMark}"%"stalled"%' OR (j.attempt = 0 AND j.more LIKE '%"deadlineAt":%'))`
 
 /** A job that only the rules can claim or end. Jobs that are alone need no look at `more`. */
 const isHeldBack = `(j.kind <> ${kindCodes.alone} AND (
@@ -103,32 +108,36 @@ const isHeldBack = `(j.kind <> ${kindCodes.alone} AND (
                OR (${mayNeedSlot})`
 
 /**
- * `due` are locked jobs that could be claimed, `chosen` those that will be. `plain` decides whether anything is written: no due job
+ * `due` are locked jobs that could be claimed, `chosen` those that will be: of one type, all. `plain` decides whether anything is written: no due job
  * needs a rule, no lease is lost, no group has its turn, and no type whose jobs change is ruled or watched. `erased`, `ended` and `retried` settle outcomes; `unheld` counts those that did not
  * match. The first row has the time, `plain` and the duration; then come the rows of failures and of claimed jobs.
  */
 function claimStatement(sql: Sql, variant: Variant): Statement {
   const { at, now, statement } = sql
-  const { hasFailures, fromCursor, hasManyTypes, hasGroups } = variant
+  const { erases, hasFailures, fromCursor, hasManyTypes, hasGroups } = variant
   const firstOfFailures = fromCursor ? 21 : 16
   /** Types of which the statement would change a job. */
   const writtenTypes = `SELECT w.tid FROM wanted AS w JOIN due AS d ON d.turn = w.turn UNION ALL SELECT tid FROM given
            ${hasFailures ? `UNION ALL SELECT * FROM unnest(${param(firstOfFailures, 'integer[]')})` : ''}`
+  const slots = opaqueParam(11, 'integer')
+  const erased = `erased AS (
+       DELETE FROM ${at}jobs AS j USING given AS g
+       WHERE g.keep_ms <= 0 AND ${isErasable} AND (SELECT plain.is FROM plain) RETURNING 1),`
   return statement(
     `fast_claim_${numberOf(variant)}`,
     `WITH clock AS MATERIALIZED (SELECT ${now} AS now),
      given AS MATERIALIZED (
-       SELECT * FROM unnest(${param(1, 'integer[]')}, ${param(2, 'text[]')}, ${param(3, 'text[]')},
-         ${param(4, 'integer[]')}, ${param(5, 'double precision[]')}, ${param(6, 'bytea[]')})
+       SELECT * FROM unnest(${unnestParam(1, 'integer[]')}, ${unnestParam(2, 'text[]')}, ${unnestParam(3, 'text[]')},
+         ${unnestParam(4, 'integer[]')}, ${unnestParam(5, 'double precision[]')}, ${unnestParam(6, 'bytea[]')})
          AS g (tid, id, worker, attempt, keep_ms, result) ${fewRows}),
      wanted AS MATERIALIZED (
        SELECT w.*, t.priorities, t.grouped
-       FROM unnest(${param(7, 'integer[]')}, ${param(8, 'double precision[]')}, ${param(9, 'integer[]')},
-         ${param(10, 'double precision[]')}${fromCursor ? `, ${param(20, 'double precision[]')}` : ''})
+       FROM unnest(${unnestParam(7, 'integer[]')}, ${unnestParam(8, 'double precision[]')}, ${unnestParam(9, 'integer[]')},
+         ${unnestParam(10, 'double precision[]')}${fromCursor ? `, ${unnestParam(20, 'double precision[]')}` : ''})
          WITH ORDINALITY AS w (tid, lease_ms, most, max_attempts, ${fromCursor ? 'lost_from, ' : ''}turn)
        CROSS JOIN LATERAL (SELECT priorities, grouped FROM ${at}types AS t WHERE t.tid = w.tid AND t.paused_since IS NULL LIMIT 1) AS t),
      due AS MATERIALIZED (
-       SELECT w.turn, w.lease_ms, w.max_attempts AS most_attempts, row_number() OVER (${hasManyTypes ? 'PARTITION BY w.turn' : ''}) AS place, j.*
+       SELECT w.turn, w.lease_ms, w.max_attempts AS most_attempts, ${hasManyTypes ? 'row_number() OVER (PARTITION BY w.turn) AS place, ' : ''}j.*
        FROM wanted AS w CROSS JOIN LATERAL (
          SELECT j.* FROM ${fromCursor ? prioritiesFrom(16, 'w.tid', 'w.priorities') : priorities('w.priorities')} AS p CROSS JOIN LATERAL (
            SELECT j.ctid AS row, j.failures, j.max_attempts,
@@ -136,8 +145,9 @@ function claimStatement(sql: Sql, variant: Variant): Statement {
            WHERE j.tid = w.tid AND j.ready = ${readyCodes.ready} AND j.priority = p.priority AND j.run_at <= (SELECT now FROM clock)
              ${fromCursor ? 'AND (j.run_at, j.ord) > (p.run_at, p.ord)' : ''}
            ORDER BY j.run_at, j.ord LIMIT w.most FOR UPDATE SKIP LOCKED) AS j
-         LIMIT w.most) AS j),
-     chosen AS MATERIALIZED (SELECT * FROM due ${hasManyTypes ? 'ORDER BY place, turn' : ''} LIMIT ${opaqueParam(11, 'integer')}),
+         LIMIT w.most) AS j
+       ${hasManyTypes ? '' : `LIMIT ${slots}`}),
+     ${hasManyTypes ? `chosen AS MATERIALIZED (SELECT * FROM due ORDER BY place, turn LIMIT ${slots}),` : ''}
      plain AS MATERIALIZED (
        SELECT NOT EXISTS (
            SELECT 1 FROM due WHERE is_held_back OR failures >= coalesce(max_attempts, most_attempts, 'Infinity'))
@@ -148,26 +158,24 @@ function claimStatement(sql: Sql, variant: Variant): Statement {
                AND j.lease_until <= (SELECT now FROM clock) LIMIT 1) AS l)
          AND NOT EXISTS (SELECT 1 FROM wanted AS w WHERE ${hasGroups ? hasTurn(at, 'w.tid', '(SELECT now FROM clock)') : 'w.grouped'})
          AND NOT ${isWatchedOrRuled(at, writtenTypes)} AS is),
-     erased AS (
-       DELETE FROM ${at}jobs AS j USING given AS g
-       WHERE g.keep_ms <= 0 AND ${isErasable} AND (SELECT plain.is FROM plain) RETURNING 1),
+     ${erases ? erased : ''}
      ended AS (
        UPDATE ${at}jobs AS j SET state = ${completed}, by_holder = true, result = g.result, error = NULL, lease_until = NULL,
          finished_at = (SELECT now FROM clock),
          expires_at = nullif((SELECT now FROM clock) + g.keep_ms, 'Infinity'),
          sweep_at = nullif((SELECT now FROM clock) + g.keep_ms, 'Infinity')
-       FROM given AS g WHERE g.keep_ms > 0 AND ${isHeld} AND (SELECT plain.is FROM plain) RETURNING 1),
+       FROM given AS g WHERE ${erases ? 'g.keep_ms > 0 AND' : ''} ${isHeld} AND (SELECT plain.is FROM plain) RETURNING 1),
      ${hasFailures ? failedAttempts(sql, firstOfFailures, isHeld) : ''}
      unheld AS MATERIALIZED (
-       SELECT (SELECT count(*) FROM given) - (SELECT count(*) FROM erased) - (SELECT count(*) FROM ended)
+       SELECT (SELECT count(*) FROM given) - (SELECT count(*) FROM ended) ${erases ? '- (SELECT count(*) FROM erased)' : ''}
          ${hasFailures ? '+ (SELECT count(*) FROM failed) - (SELECT count(*) FROM retried)' : ''} AS count),
      taken AS (
        UPDATE ${at}jobs AS j SET state = ${processing}, ready = NULL, attempt = j.attempt + 1, worker = ${param(12, 'text')},
          label = ${param(13, 'text')}, started_at = (SELECT now FROM clock),
          lease_until = (SELECT now FROM clock) + c.lease_ms
-       FROM chosen AS c WHERE j.ctid = c.row AND (SELECT plain.is FROM plain)
-       RETURNING c.place, c.turn, j.id, j.attempt, j.token, j.failures, j.max_attempts, j.priority, j.keep_ms, j.more,
-         j.created_at, j.run_at, j.lease_until, j.payload, j.ord, j.kind, j.error)
+       FROM ${hasManyTypes ? 'chosen' : 'due'} AS c WHERE j.ctid = c.row AND (SELECT plain.is FROM plain)
+       RETURNING ${hasManyTypes ? 'c.place, c.turn, ' : ''}j.id, j.attempt, j.token, j.failures, j.max_attempts, j.priority, j.keep_ms, j.more,
+         j.created_at, j.run_at, j.payload, j.ord, j.kind, j.error)
      SELECT ${padded(
        'clock.now',
        'plain.is',
@@ -179,7 +187,7 @@ function claimStatement(sql: Sql, variant: Variant): Statement {
      )} FROM clock CROSS JOIN plain CROSS JOIN unheld
      ${hasFailures ? `UNION ALL SELECT ${padded("'retried'", 'n', 'ends', 'at')} FROM retried` : ''}
      UNION ALL
-     SELECT ${columns("'taken'", 'NULL', 'NULL', ...claimedCells)} FROM taken AS t`,
+     SELECT ${columns("'taken'", 'NULL', 'NULL', ...claimedCells(hasManyTypes))} FROM taken AS t`,
   )
 }
 

@@ -56,7 +56,8 @@ export async function fastClaim(
   const fromCursor = cursor.activeMs > 0
   const hasFailures = failures.length > 0
   const hasGroups = request.types.some(({ type }) => types.isGrouped(type))
-  const variant = { hasFailures, fromCursor, hasManyTypes: tids.length > 1, hasGroups }
+  const erases = completions.some(({ keepMs }) => keepMs <= 0)
+  const variant = { erases, hasFailures, fromCursor, hasManyTypes: tids.length > 1, hasGroups }
   const statement = claimStatementOf(statements.fastClaim, variant)
   let rows: Row[]
   try {
@@ -78,13 +79,13 @@ export async function fastClaim(
   const [first] = rows
   if (first![1] !== 'true') return undefined
   const now = Number(first![0])
-  const claimed = rows.filter(([kind]) => kind === 'taken').toSorted(byTurn)
+  const claimed = rows.filter(([kind]) => kind === 'taken').toSorted(tids.length > 1 ? byTurn : byPosition)
   if (tids.length > 0) {
     const positions = claimed.map((row) => positionOf(tids[Number(row[cell.turn]) - 1]!, row))
     cursor.onClaimed(tids, now, positions, Number(first![3]), !fromCursor)
   }
   const jobs = claimed.map((row) => {
-    const job = claimedJob(row, request.types[Number(row[cell.turn]) - 1]!.type, worker, now)
+    const job = claimedJob(row, request.types[Number(row[cell.turn]) - 1]!, worker, now)
     if (Number(row[cell.kind]) === kindCodes.linked) leases.add(job)
     return job
   })
@@ -118,6 +119,12 @@ const positionOf = (tid: number, row: Row): ScanPosition => ({
 const byTurn = (a: Row, b: Row): number =>
   Number(a[cell.place]) - Number(b[cell.place]) || Number(a[cell.turn]) - Number(b[cell.turn])
 
+/** The order in which the jobs of one type are claimed. */
+const byPosition = (a: Row, b: Row): number =>
+  Number(b[cell.priority]) - Number(a[cell.priority]) ||
+  Number(a[cell.run_at]) - Number(b[cell.run_at]) ||
+  Number(a[cell.ord]) - Number(b[cell.ord])
+
 function typeCells(types: TypeRegistry, wanted: readonly ClaimType[], slots: number): Value[] {
   return [
     arrayOf(wanted.map(({ type }) => types.tidOf(type)!)),
@@ -127,7 +134,7 @@ function typeCells(types: TypeRegistry, wanted: readonly ClaimType[], slots: num
   ]
 }
 
-function claimedJob(row: Row, type: string, worker: string, now: number): ClaimedJob {
+function claimedJob(row: Row, { type, leaseMs }: ClaimType, worker: string, now: number): ClaimedJob {
   const id = decodeText(row[cell.id]!)
   const {
     retention,
@@ -159,7 +166,8 @@ function claimedJob(row: Row, type: string, worker: string, now: number): Claime
     createdAt: Number(row[cell.created_at]),
     runAt: Number(row[cell.run_at]),
     startedAt: now,
-    leaseUntil: Number(row[cell.lease_until]),
+    // As the statement has written it.
+    leaseUntil: now + leaseMs,
     error: decodeBytes(row[cell.error]!),
     chain,
     chainIndex,

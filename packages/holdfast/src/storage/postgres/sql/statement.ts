@@ -19,6 +19,14 @@ export const param = (number: number, type: string): string =>
 export const opaqueParam = (number: number, type: string): string => `(SELECT $${number}::text)::${type}`
 
 /**
+ * A list for unnest(), as opaque as the above, but without a subquery: each costs a plan node whenever the statement runs. The planner
+ * does not evaluate the time, which changes within a statement, and so not the whole. Not for a condition on rows, where it would be
+ * evaluated with each, and would rule out an index.
+ */
+export const unnestParam = (number: number, type: string): string =>
+  `(CASE WHEN clock_timestamp() IS NOT NULL THEN $${number}::text END)::${type}`
+
+/**
  * A list for a condition on many rows: it is parsed once per statement. The cast of another list is repeated with every row, which
  * takes longer than the rest of a row.
  */
