@@ -90,9 +90,10 @@ export async function serveCluster(slots: readonly string[]): Promise<Service> {
 /** Restarted before the promotion, the node would be a primary without data. */
 async function promoted(cluster: Cluster, victim: RedisServer | undefined): Promise<void> {
   const until = performance.now() + 30_000
-  while (victim && performance.now() < until) {
+  if (!victim) return
+  while (performance.now() < until) {
     const master = await cluster.masterOf(anyKey).catch(() => victim)
-    if (master && master !== victim && (await isMaster(master))) return
+    if (master !== victim && (await isMaster(master))) return
     await new Promise((resolve) => void setTimeout(resolve, 50))
   }
 }

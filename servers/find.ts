@@ -66,7 +66,7 @@ export function findStrace(environment: Environment = process.env): string | und
 
 /** The library that shows a process another time, where Debian puts it. */
 export function findFaketime(folders: readonly string[] = globSync('/usr/lib/*/faketime')): string | undefined {
-  return folders.map((folder) => join(folder, 'libfaketimeMT.so.1')).find((path) => existsSync(path))
+  return folders.map((folder) => join(folder, 'libfaketime.so.1')).find((path) => existsSync(path))
 }
 
 const hasPostgres = (folder: string): boolean =>

@@ -66,7 +66,10 @@ const ways: Readonly<Record<Exclude<FaultName, RigFault>, (driver: MatrixDriver)
   T2: (driver) => {
     if (driver === 'sqlite') return tests(storage('sqlite/clocks'), '\\[T2\\]')
     if (driver === 'file') return nothing('its clock is that of the machine, which a run must not change')
-    return scenario('server-clock')
+    if (driver === 'postgres') return scenario('server-clock')
+    return nothing(
+      'redis-server does not start under libfaketime: its allocator asks for the time before the library is ready',
+    )
   },
   T3: () => scenario('far-future'),
   Q1: () =>

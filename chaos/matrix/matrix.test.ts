@@ -62,22 +62,24 @@ test('each alternative of a pattern names a test: one that matches none would pa
   }
 })
 
+/** The cells of the rig that count this entry. */
+const countedBy = (entry: object): string[] =>
+  Object.entries(rigFaults).flatMap(([name, isOne]) =>
+    isOne({ at: 0, by: 'supervisor', ...entry } as Entry) ? [name] : [],
+  )
+
 test('a fault of the rig belongs to its cell, and to no other one', () => {
-  const of = (entry: object): string[] =>
-    Object.entries(rigFaults).flatMap(([name, isOne]) =>
-      isOne({ at: 0, by: 'supervisor', ...entry } as Entry) ? [name] : [],
-    )
-  const crash = (by: string, point: string): string[] => of({ what: 'crashing', by, point })
+  const crash = (by: string, point: string): string[] => countedBy({ what: 'crashing', by, point })
   assert.deepEqual(crash('worker-0.1', 'claim:applied:1'), ['K1'])
   assert.deepEqual(crash('worker-0.1', 'settle:before:1'), ['K2'])
   assert.deepEqual(crash('operator-0.1', 'pause:before:1'), ['K3'])
   assert.deepEqual(crash('producer-0.1', 'add:applied:1'), ['K4'])
   assert.deepEqual(crash('worker-0.1', 'add:applied:1'), ['K5'])
   assert.deepEqual(crash('worker-0.1', 'poison'), ['K8'])
-  assert.deepEqual(of({ what: 'stopped', process: 'worker-0.2' }), ['P1', 'P4'])
-  assert.deepEqual(of({ what: 'stopped', process: 'worker-1.2' }), ['P1'])
-  assert.deepEqual(of({ what: 'disturbed', slot: 'worker-0', fault: 'drop' }), ['N4'])
-  assert.deepEqual(of({ what: 'ready' }), [])
+  assert.deepEqual(countedBy({ what: 'stopped', process: 'worker-0.2' }), ['P1', 'P4'])
+  assert.deepEqual(countedBy({ what: 'stopped', process: 'worker-1.2' }), ['P1'])
+  assert.deepEqual(countedBy({ what: 'disturbed', slot: 'worker-0', fault: 'drop' }), ['N4'])
+  assert.deepEqual(countedBy({ what: 'ready' }), [])
 })
 
 const clean: CellResult = { cell: 'K1/sqlite', by: 'rig', seed: 1, runs: 1, faults: 3, violations: [] }

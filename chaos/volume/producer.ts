@@ -17,6 +17,9 @@ import {
 } from './volume-jobs.ts'
 import { entryOf, VolumeLog } from './volume-log.ts'
 
+/** Of an add that is repeated: the job waits, runs, or has ended already. */
+const accepted: readonly string[] = ['queued', 'duplicate', 'completed']
+
 const child = await startChild()
 const { storage, leaseMs, name, volume } = child
 const file = logFile(child.directory, child.role, child.slot).replace(/\.log$/, '.volume')
@@ -51,8 +54,10 @@ async function add(from: number, to: number): Promise<void> {
     log.span('a', from, to)
     try {
       const answers = await queue.enqueueMany(items)
-      if (answers.every(({ status }) => status === 'queued' || status === 'duplicate')) return log.span('k', from, to)
-      throw new Error(`enqueueMany answered ${JSON.stringify(answers.find(({ status }) => status !== 'queued'))}`)
+      if (answers.every(({ status }) => accepted.includes(status))) return log.span('k', from, to)
+      throw new Error(
+        `enqueueMany answered ${JSON.stringify(answers.find(({ status }) => !accepted.includes(status)))}`,
+      )
     } catch (error) {
       noteError(child.log)(error as Error)
       // Anything else is a defect, and ends the run.

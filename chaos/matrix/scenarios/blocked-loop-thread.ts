@@ -11,6 +11,7 @@ const { driver, directory, url, leaseMs, blockMs } = workerData as {
   leaseMs: number
   blockMs: number
 }
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
 const tell = (what: string, id: string): void => parentPort!.postMessage({ what, id })
 const storage = await driverNamed(driver).open(directory, url)
 const queue = new Queue<unknown, number>({
@@ -23,7 +24,6 @@ const queue = new Queue<unknown, number>({
 })
 queue.on('error', () => {})
 queue.on('completed', (id) => tell('completed', id))
-queue.on('stalled', (id) => tell('refused', id))
 queue.execute(({ id }) => {
   tell('blocked', id)
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, blockMs)

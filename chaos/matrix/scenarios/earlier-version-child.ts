@@ -19,9 +19,9 @@ const queue = new Queue({
 queue.on('error', (error: Error) => say('error', error.message.slice(0, 300)))
 queue.on('completed', (id: string) => say('completed', id))
 queue.execute(async () => void (await new Promise((resolve) => setTimeout(resolve, 5))))
-let isQuiet = false
+const quiet = new AbortController()
 const over = Promise.withResolvers<void>()
-process.stdin.on('data', () => (isQuiet = true)).on('end', over.resolve)
+process.stdin.on('data', () => quiet.abort()).on('end', over.resolve)
 try {
   await queue.start()
 } catch (error) {
@@ -29,7 +29,7 @@ try {
   process.exit(0)
 }
 say('ready', name!)
-for (let number = 1; !isQuiet; number++) {
+for (let number = 1; !quiet.signal.aborted; number++) {
   const id = `${name}-${number}`
   await queue.enqueue(id, { number }).then(
     () => say('acked', id),

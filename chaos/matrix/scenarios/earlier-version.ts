@@ -71,14 +71,16 @@ export async function run({ driver, directory, seconds }: ScenarioContext): Prom
     await storage.disconnect()
   }
   await place.stop()
-  const did = (process: Running): string =>
-    `${process.ids('acked').length} added, ${process.ids('completed').length} completed${process.problem() && `, ${process.problem()}`}`
   return {
     faults: 2,
     violations,
     note: `earlier, running during the migration: ${did(one)}; earlier, started after it: ${did(two)}; now: ${did(now)}`,
   }
 }
+
+/** For the report. */
+const did = (process: Running): string =>
+  `${process.ids('acked').length} added, ${process.ids('completed').length} completed${process.problem() && `, ${process.problem()}`}`
 
 function checkOut(folder: string): string {
   try {

@@ -42,10 +42,10 @@ export async function run({ driver, directory, seconds }: ScenarioContext): Prom
   return { faults, violations: [...violations, ...wrong], note: `${workload.acked.size} jobs` }
 }
 
-async function withEnvironment<T>(added: Readonly<Record<string, string>>, run: () => Promise<T>): Promise<T> {
+async function withEnvironment<T>(added: Readonly<Record<string, string>>, start: () => Promise<T>): Promise<T> {
   Object.assign(process.env, added)
   try {
-    return await run()
+    return await start()
   } finally {
     for (const name of Object.keys(added)) delete process.env[name]
   }
