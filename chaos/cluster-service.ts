@@ -17,6 +17,11 @@ interface ClusterPlace {
   readonly natMap: Readonly<Record<string, { readonly host: string; readonly port: number }>>
 }
 
+type ClusterClient = new (nodes: readonly object[], options: object) => NonNullable<RedisStorageOptions['client']>
+
+/** A dependency of the package's tests, not of the workspace. */
+const library: string = 'iovalkey'
+
 const host = '127.0.0.1'
 const scheme = 'cluster:'
 /** Keys begin with `{holdfast}`, so all of them are in one slot. */
@@ -29,14 +34,14 @@ const urlOf = (place: ClusterPlace): string => scheme + JSON.stringify(place)
 
 export async function openCluster(url: string): Promise<Storage> {
   const { ports, natMap } = JSON.parse(url.slice(scheme.length)) as ClusterPlace
-  const { Cluster: Client } = await import('iovalkey')
+  const { Cluster: Client } = (await import(library)) as { readonly Cluster: ClusterClient }
   const client = new Client(
     ports.map((port) => ({ host, port })),
-    { lazyConnect: true, natMap: { ...natMap } },
+    { lazyConnect: true, natMap },
   )
   client.on('error', () => {})
   const storage = new RedisStorage({
-    client: client as unknown as NonNullable<RedisStorageOptions['client']>,
+    client,
     prefix: 'holdfast',
     durability: 'replicated',
   })
@@ -92,7 +97,7 @@ async function promoted(cluster: Cluster, victim: RedisServer | undefined): Prom
   const until = performance.now() + 30_000
   if (!victim) return
   while (performance.now() < until) {
-    const master = await cluster.masterOf(anyKey).catch(() => victim)
+    const master: RedisServer = await cluster.masterOf(anyKey).catch(() => victim)
     if (master !== victim && (await isMaster(master))) return
     await new Promise((resolve) => void setTimeout(resolve, 50))
   }

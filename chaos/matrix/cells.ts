@@ -4,7 +4,7 @@ import { type FaultName, faultNames, faults, type MatrixDriver } from './faults.
 import { type RigFault, rigFaults } from './rig-faults.ts'
 import type { ScenarioName } from './scenarios/index.ts'
 
-export type Way =
+type Way =
   /** A run of `npm run chaos`, which the cells of a driver share. */
   | { readonly by: 'rig'; readonly fault: RigFault }
   /** A program of its own. */

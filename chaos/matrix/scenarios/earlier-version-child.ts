@@ -4,6 +4,8 @@
 const { folder, name, driver, directory, url } = JSON.parse(process.argv[2]!) as Record<string, string>
 const source = (path: string): Promise<Record<string, unknown>> =>
   import(`${folder}/packages/holdfast/src/${path}`) as Promise<Record<string, unknown>>
+/** A dependency of the package's tests, not of the workspace. */
+const library: string = 'iovalkey'
 const say = (what: string, id: string): void => void process.stdout.write(`${JSON.stringify({ what, id })}\n`)
 type Make = new (options: object) => any
 
@@ -56,7 +58,7 @@ async function storageOf(): Promise<unknown> {
   }
   const { RedisStorage } = (await source('storage/redis/index.ts')) as { RedisStorage: Make }
   if (driver === 'redis') return new RedisStorage({ url })
-  const { Cluster } = (await import('iovalkey')) as unknown as {
+  const { Cluster } = (await import(library)) as unknown as {
     Cluster: new (nodes: object[], options: object) => { on(name: string, listener: () => void): void }
   }
   const { ports } = JSON.parse(url!.slice('cluster:'.length)) as { ports: number[] }
