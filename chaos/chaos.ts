@@ -52,7 +52,7 @@ async function runFaultsOn(
 ): Promise<History> {
   const driver = driverNamed(flags.driver)
   const storage = await driver.open(directory, service?.url)
-  const endSession = driver.endSession && (() => driver.endSession!(storage))
+  const endSession = driver.endSession ? () => driver.endSession!(storage) : service?.disturb
   const supervisor = new Supervisor({ ...flags, directory, service, endSession })
   const progress = showProgress(supervisor, flags, directory, print)
   try {
@@ -95,7 +95,7 @@ async function runFaultsOn(
 
 const late = (what: string): Violation => violation('drain', `${what} within ${drainMs / 1_000} s of the last fault`)
 
-function showProgress(supervisor: Supervisor, { seconds, driver }: Flags, directory: string, print: Print) {
+function showProgress(supervisor: Supervisor, { seconds, driver, kinds }: Flags, directory: string, print: Print) {
   const acked = new AckedTally(join(directory, 'logs'))
   let timer: NodeJS.Timeout | undefined
   return {
@@ -103,9 +103,9 @@ function showProgress(supervisor: Supervisor, { seconds, driver }: Flags, direct
       const startedAt = performance.now()
       const show = (): void => {
         const { kills, stops, points, serverKills, sessions, proxyFaults } = supervisor.counts
-        const { serve, endSession } = driverNamed(driver)
+        const { serve } = driverNamed(driver)
         const ofServer = serve ? `, server kills ${serverKills}, proxy faults ${proxyFaults}` : ''
-        const ofSessions = endSession ? `, sessions ended ${sessions}` : ''
+        const ofSessions = kinds.includes('session') ? `, sessions ended ${sessions}` : ''
         const passed = Math.round((performance.now() - startedAt) / 1_000)
         const faults = `kills ${kills}, stops ${stops}, points ${points}${ofServer}${ofSessions}`
         print(`${passed} s of ${seconds}: jobs ${acked.read()}, ${faults}`, true)

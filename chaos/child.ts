@@ -31,6 +31,15 @@ export interface ChildConfig {
   readonly poison: boolean
   /** A planted defect: see plant.ts. */
   readonly plant?: string
+  /** Of a run for volume. */
+  readonly volume?: VolumeConfig
+}
+
+export interface VolumeConfig {
+  readonly jobs: number
+  readonly producers: number
+  /** Slots of a worker. */
+  readonly concurrency: number
 }
 
 export interface Child extends ChildConfig {

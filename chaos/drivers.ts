@@ -8,6 +8,8 @@ import type { Service } from './service.ts'
 interface Driver {
   /** The kinds of faults that apply to this driver. */
   readonly kinds: readonly FaultKind[]
+  /** Those of them that a run has only if `--kinds` names them: they take most of its time. */
+  readonly onRequest?: readonly FaultKind[]
   /** Default rate: jobs per second of all producers. */
   readonly rate: number
   /** Default number of workers. More, where more of them are away at the same time. */
@@ -50,15 +52,27 @@ export const drivers: Readonly<Record<string, Driver>> = {
     open: (directory) => make('holdfast/file', 'FileStorage', { directory: join(directory, 'jobs') }),
   },
   redis: {
-    kinds: ['kill', 'stop', 'point', 'server', 'proxy'],
+    kinds: ['kill', 'stop', 'point', 'server', 'freeze', 'session', 'proxy'],
+    onRequest: ['freeze', 'session'],
     rate: 350,
     workers: 4,
     leastRate: 166,
     open: (_, url) => make('holdfast/redis', 'RedisStorage', { url }),
     serve: async (slots) => (await import('./redis-service.ts')).serveRedis(slots),
   },
+  cluster: {
+    kinds: ['kill', 'stop', 'point', 'server', 'freeze', 'session', 'proxy'],
+    onRequest: ['freeze', 'session'],
+    rate: 250,
+    workers: 4,
+    // A promotion takes seconds, in which nothing is acknowledged.
+    leastRate: 40,
+    open: async (_, url) => (await import('./cluster-service.ts')).openCluster(url!),
+    serve: async (slots) => (await import('./cluster-service.ts')).serveCluster(slots),
+  },
   postgres: {
-    kinds: ['kill', 'stop', 'point', 'server', 'session', 'proxy'],
+    kinds: ['kill', 'stop', 'point', 'server', 'freeze', 'session', 'proxy'],
+    onRequest: ['freeze'],
     // More than on Redis: processes take longer to start and are available for less of the time.
     rate: 500,
     workers: 4,
@@ -82,3 +96,7 @@ async function make(path: string, name: string, options: object): Promise<Storag
   const loaded = (await import(path)) as Record<string, new (given: object) => Storage>
   return new loaded[name]!(options)
 }
+
+/** The kinds of faults of a run that names none. */
+export const usualKinds = ({ kinds, onRequest = [] }: Driver): FaultKind[] =>
+  kinds.filter((kind) => !onRequest.includes(kind))

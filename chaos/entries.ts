@@ -99,7 +99,7 @@ export type Note =
   // The supervisor, about the named process.
   | { readonly what: 'spawned'; readonly process: string; readonly pid: number; readonly point?: string }
   | { readonly what: 'killed' | 'stopped' | 'continued'; readonly process: string }
-  | { readonly what: 'serverKilled' | 'serverBack' | 'sessionEnded' }
+  | { readonly what: 'serverKilled' | 'serverBack' | 'serverFrozen' | 'serverThawed' | 'sessionEnded' }
   /** The server ended by itself. */
   | { readonly what: 'serverDied' }
   /** A fault on the connections of this slot, such as worker-0, starts; and ends. */

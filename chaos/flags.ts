@@ -1,7 +1,7 @@
 // The command line of run.ts.
 
 import { parseArgs } from 'node:util'
-import { driverNamed, drivers } from './drivers.ts'
+import { driverNamed, drivers, usualKinds } from './drivers.ts'
 import { type FaultKind, faultKinds } from './plan.ts'
 import { plants } from './plant.ts'
 
@@ -38,8 +38,8 @@ npm run chaos -- --driver <name> [options]
   --producers <n>    processes                                                       default 2
   --rate <n>         jobs a second, of all producers                                 default: by driver
   --chains <n>       with --case chains, beside those that block them                default 2000
-  --kinds <list>     which faults: ${faultKinds.join(',')}                default: all that the driver can have;
-                     of chains: kill
+  --kinds <list>     which faults: ${faultKinds.join(',')}                default: all that the driver can have, without freeze
+                     and, on Redis, session; of chains: kill
   --plant <list>     breaks the storage on purpose: the run must fail                ${plants.join(', ')}
   --json <file>      writes the report
   --keep             keeps the storage and the logs of a clean run too
@@ -58,7 +58,7 @@ export function parseFlags(args: readonly string[]): Flags | undefined {
   const isChains = chosen === 'chains'
   const kinds = isChains ? known.kinds.filter((kind) => kind !== 'full' && kind !== 'point') : known.kinds
   if (isChains && values.plant !== undefined) throw new FlagError('--plant: expected --case jobs, got "chains"')
-  const usual = isChains ? (['kill'] as const) : known.kinds
+  const usual = isChains ? (['kill'] as const) : usualKinds(known)
   return {
     case: chosen,
     driver,

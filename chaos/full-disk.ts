@@ -22,7 +22,7 @@ export interface FullDisk {
 /** Time limit of the test, in addition to the storage's call timeout. */
 const longestMs = 120_000
 
-export async function fillDisk({ driver, seed }: Flags, directory: string): Promise<FullDisk> {
+export async function fillDisk({ driver, seed }: Pick<Flags, 'driver' | 'seed'>, directory: string): Promise<FullDisk> {
   const small = join(directory, 'small')
   mkdirSync(small, { recursive: true })
   const file = fileURLToPath(new URL('full-disk-child.ts', import.meta.url))

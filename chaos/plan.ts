@@ -5,7 +5,7 @@ import { highestNumber, isOfReaper, nameOf, type Point, parsePoint, pointNames, 
 import { type ProxyFault, proxyFaultNames, proxyFaults } from './proxy-faults.ts'
 import { type Random, randomOf } from './random.ts'
 
-export const faultKinds = ['kill', 'stop', 'point', 'full', 'server', 'session', 'proxy'] as const
+export const faultKinds = ['kill', 'stop', 'point', 'full', 'server', 'freeze', 'session', 'proxy'] as const
 export type FaultKind = (typeof faultKinds)[number]
 
 /** Pause between two kills, ms. */
@@ -18,6 +18,11 @@ const stopLengths = [1.2, 2.2] as const
 const [serverPauses, serverAbsences] = [
   [2_000, 5_000],
   [20, 900],
+] as const
+/** Pause between two freezes of the server, and their duration: some are longer than a call may take, ms. */
+const [freezePauses, freezeLengths] = [
+  [8_000, 16_000],
+  [2_000, 7_000],
 ] as const
 /** Pause between two sessions that the server ends, ms. */
 const sessionPauses = [400, 1_600] as const
@@ -42,6 +47,7 @@ export class Plan {
   readonly #stops: Random
   readonly #points: Random
   readonly #server: Random
+  readonly #freezes: Random
   readonly #sessions: Random
   readonly #proxies: Random
   readonly #faults: ProxyFault[] = []
@@ -49,34 +55,49 @@ export class Plan {
 
   readonly #armedShare: number
 
-  constructor(seed: number, kinds: readonly FaultKind[]) {
+  readonly #calm: number
+
+  /** @param calm factor of all pauses between faults */
+  constructor(seed: number, kinds: readonly FaultKind[], calm = 1) {
+    this.#calm = calm
     this.#armedShare = kinds.includes('kill') ? armedShare.besideKills : armedShare.alone
     this.#kills = randomOf(seed, 'kills')
     this.#stops = randomOf(seed, 'stops')
     this.#points = randomOf(seed, 'points')
     this.#server = randomOf(seed, 'server')
+    this.#freezes = randomOf(seed, 'freezes')
     this.#sessions = randomOf(seed, 'sessions')
     this.#proxies = randomOf(seed, 'proxies')
   }
 
   nextKill(): { readonly afterMs: number; readonly victim: number } {
-    return { afterMs: this.#kills.between(...killPauses), victim: this.#kills.next() }
+    return { afterMs: this.#calm * this.#kills.between(...killPauses), victim: this.#kills.next() }
   }
 
   nextStop(leaseMs: number): { readonly afterMs: number; readonly forMs: number; readonly victim: number } {
     return {
-      afterMs: this.#stops.between(...stopPauses),
+      afterMs: this.#calm * this.#stops.between(...stopPauses),
       forMs: leaseMs * this.#stops.between(...stopLengths),
       victim: this.#stops.next(),
     }
   }
 
   nextServerKill(): { readonly afterMs: number; readonly forMs: number } {
-    return { afterMs: this.#server.between(...serverPauses), forMs: this.#server.between(...serverAbsences) }
+    return {
+      afterMs: this.#calm * this.#server.between(...serverPauses),
+      forMs: this.#server.between(...serverAbsences),
+    }
   }
 
-  nextSession(): { readonly afterMs: number } {
-    return { afterMs: this.#sessions.between(...sessionPauses) }
+  nextFreeze(): { readonly afterMs: number; readonly forMs: number } {
+    return {
+      afterMs: this.#calm * this.#freezes.between(...freezePauses),
+      forMs: this.#freezes.between(...freezeLengths),
+    }
+  }
+
+  nextSession(): { readonly afterMs: number; readonly drawn: number } {
+    return { afterMs: this.#calm * this.#sessions.between(...sessionPauses), drawn: this.#sessions.next() }
   }
 
   /** Uses each fault once before any is repeated. */
@@ -84,7 +105,7 @@ export class Plan {
     if (this.#faults.length === 0) this.#faults.push(...this.#proxies.shuffled(proxyFaultNames))
     const fault = this.#faults.shift()!
     return {
-      afterMs: this.#proxies.between(...proxyPauses),
+      afterMs: this.#calm * this.#proxies.between(...proxyPauses),
       fault,
       forMs: this.#proxies.between(proxyFaults[fault].ms[0], proxyFaults[fault].ms[1]),
       delayMs: Math.round(this.#proxies.between(...proxyDelays)),

@@ -15,7 +15,8 @@ export interface Point {
 
 const callMoments = ['before', 'applied']
 const commonVerbs = ['connect', 'disconnect', 'listen', 'unlisten']
-const workerVerbs = ['claim', 'extend', 'settle', 'nextDueAt', 'recover', 'sweep']
+/** A worker adds what its schedule says. */
+const workerVerbs = ['add', 'claim', 'extend', 'settle', 'nextDueAt', 'recover', 'sweep']
 const kvVerbs = ['kv.get', 'kv.set', 'kv.setIfAbsent', 'kv.cas', 'kv.delete', 'kv.list']
 const producerVerbs = ['add', 'cancel', 'revive', 'remove', 'get', 'list', 'count']
 const operatorVerbs = ['connect', 'disconnect', 'pause', 'revive', 'list', 'count']

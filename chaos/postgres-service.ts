@@ -1,6 +1,7 @@
 // Postgres. It is stopped as by `pg_ctl stop -m immediate`: all sessions end at once, without a checkpoint, and it recovers from
 // the WAL. After a SIGKILL of the postmaster its sessions would live on for a while.
 
+import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import type { Storage } from 'holdfast'
 import { startPostgres } from '../servers/postgres.ts'
@@ -9,7 +10,20 @@ import type { Tx } from './user-rows.ts'
 
 export async function servePostgres(slots: readonly string[]): Promise<Service> {
   const server = await startPostgres()
-  return serviceOn(server, { killSignal: 'SIGQUIT', kept: join(server.directory, 'server.log') }, slots)
+  const kept = join(server.directory, 'server.log')
+  return serviceOn(server, { killSignal: 'SIGQUIT', kept, pids: () => withChildren(server.pid) }, slots)
+}
+
+/** Each session is a process of its own. */
+function withChildren(pid: number): number[] {
+  const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
+  return [
+    pid,
+    ...stdout
+      .split('\n')
+      .filter((line) => line.trim() !== '')
+      .map(Number),
+  ]
 }
 
 /** Ends a random session, whatever it is doing. Returns false if there was none. */

@@ -1,14 +1,14 @@
 // The faults of one process's connections, with their durations. Lost bytes never leave a gap in a
 // connection that continues, as in TCP: a connection that lost bytes is cut at the end of the fault.
 
-import type { Proxy } from '../servers/proxy.ts'
 import { sleep } from './child.ts'
+import type { FaultyConnection } from './service.ts'
 
 interface FaultShape {
   /** Duration, ms. */
   readonly ms: readonly [number, number]
-  begin(proxy: Proxy, delayMs: number): Promise<void> | void
-  end(proxy: Proxy): Promise<void> | void
+  begin(proxy: FaultyConnection, delayMs: number): Promise<void> | void
+  end(proxy: FaultyConnection): Promise<void> | void
   /** Whether the fault ends the connections. */
   readonly disconnects: boolean
 }
@@ -59,7 +59,12 @@ export type ProxyFault = keyof typeof proxyFaults
 export const proxyFaultNames = Object.keys(proxyFaults) as readonly ProxyFault[]
 
 /** Applies the fault and resolves when it is over. */
-export async function applyFault(proxy: Proxy, fault: ProxyFault, forMs: number, delayMs: number): Promise<void> {
+export async function applyFault(
+  proxy: FaultyConnection,
+  fault: ProxyFault,
+  forMs: number,
+  delayMs: number,
+): Promise<void> {
   const { begin, end }: FaultShape = proxyFaults[fault]
   await begin(proxy, delayMs)
   await sleep(forMs)

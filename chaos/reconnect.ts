@@ -46,9 +46,12 @@ function wasFree(marked: Marked, mine: readonly Entry[], until: number): boolean
 const meets = ({ from, to, slot }: Span, { at, process }: Marked, until: number): boolean =>
   (slot === undefined || process.startsWith(`${slot}.`)) && from < until && at < to
 
-/** From the kill of the server to its first answer. */
+/** From the kill of the server to its first answer, and while it was frozen. */
 export function serverAway(entries: readonly Entry[]): Span[] {
-  return spansBetween(entries, 'serverKilled', 'serverBack', () => true)
+  return [
+    ...spansBetween(entries, 'serverKilled', 'serverBack', () => true),
+    ...spansBetween(entries, 'serverFrozen', 'serverThawed', () => true),
+  ]
 }
 
 function cutOff(entries: readonly Entry[]): Span[] {

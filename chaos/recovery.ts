@@ -30,6 +30,12 @@ interface Span {
   readonly to: number
 }
 
+/** The storage answered a call of this process. */
+interface Answer {
+  readonly at: number
+  readonly by: string
+}
+
 /** @param canBlock whether a stopped process may block the storage: not with a server */
 export function recoveryOf({ entries, jobs }: History, leaseMs: number, canBlock = true): Recovery {
   const killedAt = new Map<string, number>()
@@ -77,7 +83,7 @@ export function recoveryOf({ entries, jobs }: History, leaseMs: number, canBlock
 export const returnMs = 2_000
 
 /** From a kill of the server until the last process reconnected. */
-function awaySpans(entries: readonly Entry[]): Span[] {
+export function awaySpans(entries: readonly Entry[]): Span[] {
   const marks = new Set(
     entries.flatMap((entry) => (entry.what === 'marked' && entry.after === 'server' ? entry.mark : [])),
   )
@@ -91,8 +97,11 @@ function awaySpans(entries: readonly Entry[]): Span[] {
  * One process is stopped and the storage answers no other: it was stopped in the middle of a write and holds the
  * write lock.
  */
-function blockedSpans(entries: readonly Entry[], leastMs: number): Span[] {
-  const answers = entries.filter(({ what }) => what === 'acked' || what === 'settled')
+export function blockedSpans(
+  entries: readonly Entry[],
+  leastMs: number,
+  answers: readonly Answer[] = entries.filter(({ what }) => what === 'acked' || what === 'settled'),
+): Span[] {
   return entries.flatMap((stop, index): Span[] => {
     if (stop.what !== 'stopped') return []
     const end = entries.slice(index).find((entry) => entry.what === 'continued' && entry.process === stop.process)

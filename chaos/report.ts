@@ -34,6 +34,8 @@ export interface Report {
   readonly points: number
   /** Kills of the server, each followed by a restart. */
   readonly serverKills: number
+  /** Times that the server was stopped and continued. */
+  readonly freezes: number
   /** Sessions that the server ended. */
   readonly sessionsEnded: number
   /** User rows, each written with a job in one transaction. */
@@ -103,6 +105,7 @@ export function reportOf(flags: Flags, { history, violations, full }: Run): Repo
     stops: count(entries, 'continued'),
     points: points.length,
     serverKills: count(entries, 'serverKilled'),
+    freezes: count(entries, 'serverThawed'),
     sessionsEnded: count(entries, 'sessionEnded'),
     proxyFaults: tally(entries.flatMap((entry) => (entry.what === 'disturbed' ? [entry.fault] : []))),
   }

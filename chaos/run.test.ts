@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { isFull } from '../packages/holdfast/test/full-size.ts'
-import { drivers } from './drivers.ts'
+import { drivers, usualKinds } from './drivers.ts'
 import { entriesOf } from './entries.ts'
 import { FlagError, parseFlags } from './flags.ts'
 import type { Report } from './report.ts'
@@ -27,7 +27,7 @@ const highestRate = isFull ? Infinity : 75
 const ordinary = ['redis']
 
 for (const driver of built) {
-  const kinds = drivers[driver]!.kinds.filter((kind) => kind !== 'full')
+  const kinds = usualKinds(drivers[driver]!).filter((kind) => kind !== 'full')
   const rate = Math.min(drivers[driver]!.rate, highestRate)
 
   const isEnough = (report: Report): boolean =>

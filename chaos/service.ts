@@ -4,16 +4,24 @@
 import { cpSync } from 'node:fs'
 import { type Proxy, startProxy } from '../servers/proxy.ts'
 
+/** The part of a proxy that makes faults. */
+export type FaultyConnection = Pick<Proxy, 'cut' | 'halfClose' | 'refuse' | 'swallowReplies' | 'delay' | 'halfOpen'>
+
 export interface Service {
   /** Url without a proxy: for the checks. */
   readonly url: string
   urlOf(slot: string): string
-  proxyOf(slot: string): Proxy
+  proxyOf(slot: string): FaultyConnection
   readonly running: boolean
   /** Ends the server at once, without a checkpoint. */
-  kill(): void
+  kill(): Promise<void> | void
   /** Restarts with the same port and data. Resolves when it answers. */
   restart(): Promise<void>
+  /** Stops the server by SIGSTOP, and continues it. */
+  freeze(): Promise<void> | void
+  thaw(): Promise<void> | void
+  /** Ends sessions of the server, or disturbs all of them. Returns false if there was none. @param drawn 0 … 1 */
+  disturb?(drawn: number): Promise<boolean>
   /** @param directory where a copy of its files is put */
   stop(directory: string): Promise<void>
 }
@@ -32,15 +40,19 @@ interface ServerOptions {
   readonly killSignal: NodeJS.Signals
   /** Path that is copied at the end. */
   readonly kept: string
+  /** The processes of the server. */
+  pids(): readonly number[]
+  readonly disturb?: Service['disturb']
 }
 
 /** @param slots names such as `worker-0` */
 export async function serviceOn(
   server: PrivateServer,
-  { killSignal, kept }: ServerOptions,
+  { killSignal, kept, pids, disturb }: ServerOptions,
   slots: readonly string[],
 ): Promise<Service> {
   const proxies = new Map<string, Proxy>()
+  let frozen: readonly number[] = []
   for (const slot of slots) proxies.set(slot, await startProxy(server.port))
   return {
     url: server.url,
@@ -51,10 +63,27 @@ export async function serviceOn(
     },
     kill: () => server.kill(killSignal),
     restart: () => server.restart(),
+    freeze() {
+      frozen = pids()
+      signalAll(frozen, 'SIGSTOP')
+    },
+    thaw: () => signalAll(frozen, 'SIGCONT'),
+    ...(disturb && { disturb }),
     async stop(directory) {
       for (const proxy of proxies.values()) await proxy.stop()
       cpSync(kept, directory, { recursive: true })
       await server.stop()
     },
+  }
+}
+
+/** A session may have ended meanwhile. */
+function signalAll(pids: readonly number[], signal: NodeJS.Signals): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, signal)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+    }
   }
 }

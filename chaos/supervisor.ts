@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, mkdirSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { programOf } from '../scripts/test-programs.ts'
-import { type ChildConfig, nameOfChild, sleep } from './child.ts'
+import { type ChildConfig, nameOfChild, sleep, type VolumeConfig } from './child.ts'
 import { type Log, openLog } from './log.ts'
 import { type FaultKind, Plan } from './plan.ts'
 import { type Point, type Role, roles, written } from './points.ts'
@@ -24,12 +24,17 @@ export interface RigOptions {
   /** Jobs per second of all producers. */
   readonly rate: number
   readonly plant?: string
+  readonly volume?: VolumeConfig
+  /** Factor of the pauses between faults. @default 1 */
+  readonly calm?: number
   /** File that a worker process runs. @default 'worker.ts' */
   readonly workerScript?: string
   /** For drivers that have a server. */
   readonly service?: Service
-  /** Ends one session at the server. Returns false if there was none. */
-  readonly endSession?: () => Promise<boolean>
+  /** Ends sessions at the server. Returns false if there was none. @param drawn 0 … 1 */
+  readonly endSession?: (drawn: number) => Promise<boolean>
+  /** File that a producer process runs. @default 'producer.ts' */
+  readonly producerScript?: string
 }
 
 const slotName = (role: Role, slot: number): string => `${role}-${slot}`
@@ -65,7 +70,16 @@ const longestStartMs = 60_000
 const patienceMs = 6_000
 
 export class Supervisor {
-  readonly counts = { kills: 0, stops: 0, points: 0, restarts: 0, serverKills: 0, sessions: 0, proxyFaults: 0 }
+  readonly counts = {
+    kills: 0,
+    stops: 0,
+    points: 0,
+    restarts: 0,
+    serverKills: 0,
+    freezes: 0,
+    sessions: 0,
+    proxyFaults: 0,
+  }
   readonly #options: RigOptions
   readonly #plan: Plan
   readonly #log: Log
@@ -75,6 +89,8 @@ export class Supervisor {
   readonly #finished: Record<Role, Set<number>> = { worker: new Set(), producer: new Set(), operator: new Set() }
   readonly #finishing = new Set<Role>()
   readonly #broken = Promise.withResolvers<void>()
+  /** A kill or freeze of the server is under way. */
+  #serverHeld: Promise<void> | undefined
   #failures = 0
   #marks = 0
   /** Whether faults are off: before the start and after the end of the fault phase. */
@@ -85,7 +101,7 @@ export class Supervisor {
 
   constructor(options: RigOptions) {
     this.#options = options
-    this.#plan = new Plan(options.seed, options.kinds)
+    this.#plan = new Plan(options.seed, options.kinds, options.calm)
     mkdirSync(join(options.directory, 'logs'), { recursive: true })
     this.#log = openLog(join(options.directory, 'logs', 'supervisor.log'), 'supervisor')
     this.#orphanCleanup = spawn(process.execPath, [pathOf('orphan-cleanup.ts')], {
@@ -109,14 +125,15 @@ export class Supervisor {
     }
   }
 
-  /** Runs faults for this long, then continues every stopped process. */
-  async runFaults(ms: number): Promise<void> {
+  /** Runs faults for this long, or until it is over, then continues every stopped process. */
+  async runFaults(ms: number, isOver?: Promise<void>): Promise<void> {
     const { kinds } = this.#options
     const until = performance.now() + ms
     this.#calm = false
     const service = this.#options.service
     const ofService = Promise.all([
       service && kinds.includes('server') ? this.#killingServer(service, until) : undefined,
+      service && kinds.includes('freeze') ? this.#freezingServer(service, until) : undefined,
       service && kinds.includes('session') ? this.#endingSessions(until) : undefined,
       service && kinds.includes('proxy') ? this.#disturbing(service, until) : undefined,
     ])
@@ -126,7 +143,7 @@ export class Supervisor {
       kinds.includes('stop') ? this.#stopping(until) : undefined,
       sleep(ms),
     ])
-    await Promise.race([faults, this.#broken.promise])
+    await Promise.race([faults, this.#broken.promise, ...(isOver ? [isOver] : [])])
     this.#calm = true
     // Wait until the server is back and its proxies have no fault.
     await ofService
@@ -219,27 +236,64 @@ export class Supervisor {
       const { afterMs, forMs } = this.#plan.nextServerKill()
       if (performance.now() + afterMs + forMs > until) return
       await sleep(afterMs)
+      await this.#serverFree()
       if (this.#calm) return
+      const isFree = this.#holdServer()
       if (!service.running) await this.#revive(service)
       this.#log.write({ what: 'serverKilled' })
-      service.kill()
+      await service.kill()
       this.counts.serverKills++
       await sleep(forMs)
       await service.restart()
       this.#log.write({ what: 'serverBack' })
       this.#mark('server', () => true)
+      isFree()
     }
+  }
+
+  /** SIGSTOP of the server, for longer than a call may take. */
+  async #freezingServer(service: Service, until: number): Promise<void> {
+    for (;;) {
+      const { afterMs, forMs } = this.#plan.nextFreeze()
+      if (performance.now() + afterMs + forMs > until) return
+      await sleep(afterMs)
+      await this.#serverFree()
+      if (this.#calm) return
+      const isFree = this.#holdServer()
+      this.#log.write({ what: 'serverFrozen' })
+      await service.freeze()
+      this.counts.freezes++
+      await sleep(forMs)
+      await service.thaw()
+      this.#log.write({ what: 'serverThawed' })
+      this.#mark('server', () => true)
+      isFree()
+    }
+  }
+
+  /** One fault of the server at a time: a kill does not reach a frozen one, whose processes are then not those that were stopped. */
+  #holdServer(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#serverHeld = promise
+    return () => {
+      this.#serverHeld = undefined
+      resolve()
+    }
+  }
+
+  async #serverFree(): Promise<void> {
+    while (this.#serverHeld) await this.#serverHeld
   }
 
   /** Ends sessions of workers, producers and the supervisor's own storage. */
   async #endingSessions(until: number): Promise<void> {
     for (;;) {
-      const { afterMs } = this.#plan.nextSession()
+      const { afterMs, drawn } = this.#plan.nextSession()
       if (performance.now() + afterMs > until) return
       await sleep(afterMs)
       if (this.#calm) return
       // While the server is away there is no session to end.
-      if (!(await this.#options.endSession!().catch(() => false))) continue
+      if (!(await this.#options.endSession!(drawn).catch(() => false))) continue
       this.#log.write({ what: 'sessionEnded' })
       this.counts.sessions++
     }
@@ -290,8 +344,9 @@ export class Supervisor {
   }
 
   #spawn(role: Role, slot: number): void {
-    const { driver, directory, seed, leaseMs, kinds, plant, rate, producers, service } = this.#options
-    const script = (role === 'worker' && this.#options.workerScript) || `${role}.ts`
+    const { driver, directory, seed, leaseMs, kinds, plant, rate, producers, service, volume } = this.#options
+    const { workerScript, producerScript } = this.#options
+    const script = { worker: workerScript, producer: producerScript, operator: undefined }[role] ?? `${role}.ts`
     const life = (this.#lives.get(slotName(role, slot)) ?? 0) + 1
     this.#lives.set(slotName(role, slot), life)
     const name = nameOfChild({ role, slot, life })
@@ -309,6 +364,7 @@ export class Supervisor {
       poison,
       plant,
       rate: rate / producers,
+      ...(volume && { volume }),
     }
     const stderr = openSync(join(directory, 'logs', `${slotName(role, slot)}.stderr`), 'a')
     const child = spawn(

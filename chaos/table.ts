@@ -68,7 +68,8 @@ export function lineOf(report: Report): string {
   return [
     `chaos ${driver} seed ${seed} seconds ${seconds}: jobs ${numeral(jobs)} kills ${kills} stops ${stops} points ${points}`,
     ...(driverNamed(driver).serve ? [`serverKills ${serverKills} proxyFaults ${faults}`] : []),
-    ...(driverNamed(driver).endSession ? [`sessionsEnded ${report.sessionsEnded}`] : []),
+    ...(report.kinds.includes('freeze') ? [`freezes ${report.freezes}`] : []),
+    ...(report.kinds.includes('session') ? [`sessionsEnded ${report.sessionsEnded}`] : []),
     ...(report.rows === undefined ? [] : [`rows ${numeral(report.rows)} torn ${report.torn}`]),
     `lost ${lost} doubleRecorded ${doubleRecorded} stale ${stale} early ${early} misordered ${misordered} violations ${report.violations.length}`,
     `recovery p50 ${numeral(p50)} ms p99 ${numeral(p99)} ms (lease ${numeral(leaseMs)} ms)`,

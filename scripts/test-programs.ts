@@ -27,6 +27,8 @@ const programs: readonly string[] = [
   'chaos/federation/worker.ts',
   'chaos/operator.ts',
   'chaos/producer.ts',
+  'chaos/volume/producer.ts',
+  'chaos/volume/worker.ts',
   'chaos/worker.ts',
   'examples/mailer/main.ts',
   'examples/orders-in-one-transaction/main.ts',

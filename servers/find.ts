@@ -1,7 +1,7 @@
 // Finds the server programs: named by the environment, else on the PATH. Starts no server.
 
 import { execFileSync } from 'node:child_process'
-import { accessSync, constants, readdirSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, globSync, readdirSync, statSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -62,6 +62,11 @@ export function findHeadlessShell(environment: Environment = process.env): strin
 /** strace, on the PATH: it records the writes of a process (`npm run chaos:power`). */
 export function findStrace(environment: Environment = process.env): string | undefined {
   return findIn(onPath(environment), 'strace')
+}
+
+/** The library that shows a process another time, where Debian puts it. */
+export function findFaketime(folders: readonly string[] = globSync('/usr/lib/*/faketime')): string | undefined {
+  return folders.map((folder) => join(folder, 'libfaketime.so.1')).find((path) => existsSync(path))
 }
 
 const hasPostgres = (folder: string): boolean =>

@@ -3,7 +3,15 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { install, mayInstall } from './apt.ts'
-import { findChromium, findHeadlessShell, findPgbouncer, findPostgres, findRedis, findStrace } from './find.ts'
+import {
+  findChromium,
+  findFaketime,
+  findHeadlessShell,
+  findPgbouncer,
+  findPostgres,
+  findRedis,
+  findStrace,
+} from './find.ts'
 
 /** Older versions lack what servers/cluster.ts uses: `cluster-port` and ADDSLOTSRANGE. */
 const oldestRedis = 7
@@ -60,6 +68,11 @@ export function installChromium(): string | undefined {
 /** The path of strace, if it is present or can be installed. */
 export function installStrace(): string | undefined {
   return findOrInstall('strace', findStrace)
+}
+
+/** The path of libfaketime, if it is present or can be installed. */
+export function installFaketime(): string | undefined {
+  return findOrInstall('faketime', findFaketime)
 }
 
 function findOrInstall(name: string, find: () => string | undefined): string | undefined {

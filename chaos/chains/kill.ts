@@ -37,7 +37,7 @@ export async function killChains(flags: Flags, directory: string, print: Print):
   const driver = driverNamed(flags.driver)
   const service = await driver.serve?.(slotsOf(flags))
   const storage = await driver.open(directory, service?.url)
-  const endSession = driver.endSession && (() => driver.endSession!(storage))
+  const endSession = driver.endSession ? () => driver.endSession!(storage) : service?.disturb
   const supervisor = new Supervisor({ ...flags, directory, service, endSession, workerScript: 'chains/worker.ts' })
   const log = openLog(join(directory, 'logs', 'starter.log'), 'starter')
   const client = await createClient({ storage, jobTypeRegistry: types })

@@ -1,0 +1,150 @@
+// One run for volume: a number of jobs through killed and stopped processes, then the checks, in memory that grows by a few bytes a job.
+
+import { existsSync, globSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Storage } from 'holdfast'
+import { buildPrograms, programsFolder, programsVariable } from '../../scripts/test-programs.ts'
+import { sleep } from '../child.ts'
+import { drained } from '../drain.ts'
+import { driverNamed } from '../drivers.ts'
+import type { Entry } from '../entries.ts'
+import { typeOf } from '../jobs.ts'
+import { readLogs } from '../log.ts'
+import type { FaultKind } from '../plan.ts'
+import { slotsOf, Supervisor } from '../supervisor.ts'
+import { AckedJobs } from './acked-jobs.ts'
+import { jobOf, volumeQueue } from './volume-jobs.ts'
+import { VolumeHistory } from './volume-history.ts'
+import { readVolumeLog } from './volume-log.ts'
+
+export interface VolumeOptions {
+  readonly driver: string
+  readonly jobs: number
+  readonly seed: number
+  readonly leaseMs: number
+  readonly workers: number
+  readonly producers: number
+  readonly concurrency: number
+  readonly kinds: readonly FaultKind[]
+  readonly calm: number
+  /** After these many minutes producers get no more time. */
+  readonly minutes: number
+}
+
+export interface VolumeRun {
+  readonly history: VolumeHistory
+  /** Of the supervisor and the processes: faults, starts, errors. */
+  readonly entries: readonly Entry[]
+  /** The times at which a call of a process was answered. */
+  readonly answers: readonly { readonly at: number; readonly by: string }[]
+  /** From the first fault to the last completed job. */
+  readonly seconds: number
+  readonly problems: readonly string[]
+}
+
+/** Time limit for the last live jobs. */
+const drainMs = 120_000
+
+/** @param directory an empty directory for the storage and the logs */
+export async function runVolume(
+  options: VolumeOptions,
+  directory: string,
+  print: (line: string) => void,
+): Promise<VolumeRun> {
+  // A bundle starts with a third of the CPU, and killed processes are replaced all the time.
+  await buildPrograms()
+  process.env[programsVariable] = programsFolder
+  const rig = { ...options, operators: 0, rate: 0 }
+  const driver = driverNamed(options.driver)
+  const service = await driver.serve?.(slotsOf(rig))
+  const storage = await driver.open(directory, service?.url)
+  const { jobs, producers, concurrency } = options
+  const supervisor = new Supervisor({
+    ...rig,
+    directory,
+    volume: { jobs, producers, concurrency },
+    workerScript: 'volume/worker.ts',
+    producerScript: 'volume/producer.ts',
+    ...(service && { service }),
+    ...(driver.endSession
+      ? { endSession: () => driver.endSession!(storage) }
+      : service?.disturb && { endSession: service.disturb }),
+  })
+  try {
+    const problems: string[] = []
+    await storage.connect()
+    await supervisor.start()
+    const startedAt = performance.now()
+    const acked = new AckedJobs(join(directory, 'logs'))
+    const over = new AbortController()
+    const limitMs = options.minutes * 60_000
+    await supervisor.runFaults(limitMs, untilAll(acked, options, supervisor, over.signal, print))
+    over.abort()
+    if (supervisor.isBroken) problems.push('processes ended by their own errors: see logs/*.stderr')
+    if (acked.read() < jobs) problems.push(`${acked.read()} of ${jobs} jobs were acknowledged`)
+    const patienceMs = supervisor.isBroken ? 0 : drainMs
+    if (!(await supervisor.finish('producer', patienceMs))) problems.push('a producer did not end')
+    if (!(await drained(storage, patienceMs))) problems.push(`jobs were still live after ${patienceMs / 1_000} s`)
+    const seconds = (performance.now() - startedAt) / 1_000
+    if (!(await supervisor.finish('worker', patienceMs))) problems.push('a worker did not end')
+    await supervisor.end()
+    print('reading the logs and the records')
+    const history = new VolumeHistory(jobs)
+    const answers = await readAll(history, join(directory, 'logs'))
+    await readRecords(history, storage)
+    await storage.disconnect()
+    problems.push(...((await driver.inspect?.(directory)) ?? []))
+    return { history, entries: readLogs(join(directory, 'logs')), answers, seconds, problems }
+  } finally {
+    await supervisor.end()
+    await service?.stop(join(directory, 'server'))
+  }
+}
+
+async function untilAll(
+  acked: AckedJobs,
+  { jobs }: VolumeOptions,
+  { counts }: Supervisor,
+  over: AbortSignal,
+  print: (line: string) => void,
+): Promise<void> {
+  const startedAt = performance.now()
+  for (let turn = 1; !over.aborted; turn++) {
+    const found = acked.read()
+    if (turn % 10 === 0) {
+      const seconds = Math.round((performance.now() - startedAt) / 1_000)
+      const { kills, stops, serverKills, proxyFaults } = counts
+      print(
+        `${seconds} s: jobs ${found} of ${jobs}, kills ${kills}, stops ${stops}, server kills ${serverKills}, proxy faults ${proxyFaults}`,
+      )
+    }
+    if (found >= jobs) return
+    await sleep(1_000)
+  }
+}
+
+async function readAll(history: VolumeHistory, logs: string): Promise<VolumeRun['answers']> {
+  const answers: { at: number; by: string }[] = []
+  for (const file of globSync('*.volume', { cwd: logs })) {
+    if (!existsSync(join(logs, file))) continue
+    for await (const entry of readVolumeLog(join(logs, file))) {
+      history.add(entry)
+      if ('at' in entry) answers.push({ at: entry.at, by: entry.process })
+    }
+    history.endLog()
+  }
+  return answers.toSorted((one, other) => one.at - other.at)
+}
+
+async function readRecords(history: VolumeHistory, storage: Storage): Promise<void> {
+  let cursor: string | undefined
+  do {
+    const types = [typeOf(volumeQueue)]
+    const page = await storage.list({ of: 'jobs', types, limit: 1_000, order: 'asc', cursor, parts: ['result'] })
+    for (const { id, state, attempt, result } of page.items) {
+      const value = result && (JSON.parse(Buffer.from(result).toString()) as number)
+      history.addRecord({ id, job: jobOf(id), state, attempt, result: value })
+    }
+    cursor = page.nextCursor
+  } while (cursor !== undefined)
+}
