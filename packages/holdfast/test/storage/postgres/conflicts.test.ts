@@ -15,7 +15,7 @@ import { database, server } from './fixtures.ts'
 
 function runnerOn(db: Database): RuleRunner {
   const statements = makeStatements(makeSql('conflicts'))
-  const types = new TypeRegistry(statements, newListeners)
+  const types = new TypeRegistry(statements, newListeners, () => 0)
   const options = { database: db, statements, types, clock: systemClock, channel: 'conflicts', instance: 'one' }
   return new RuleRunner({ ...options, eventChannel: 'conflicts:events', onMoved: () => {} })
 }

@@ -40,6 +40,10 @@ export class ClientDatabase implements Database {
     this.#listener = new Listener(connector, options)
   }
 
+  get losses(): number {
+    return this.#connector.losses
+  }
+
   get reserved(): Connection {
     return this.#reserved
   }

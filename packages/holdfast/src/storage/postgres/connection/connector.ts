@@ -33,6 +33,8 @@ export interface ConnectionEvents {
 export interface Connector {
   /** Host, port and database, for messages. Never the password. */
   readonly where: string
+  /** Connections that were lost so far. The server may have come back with other data, such as a restored backup. */
+  readonly losses: number
   /** Resolves with a connection of the pool once one is free. */
   acquire(): Promise<RawConnection>
   /** Opens a connection outside the pool. @param url another address than the pool's */

@@ -45,6 +45,8 @@ export interface OpenTransaction extends Connection {
 }
 
 export interface Database {
+  /** Connections that were lost so far. The server may have come back with other data, such as a restored backup. */
+  readonly losses: number
   /** Runs a statement on any connection of the pool, in a transaction of its own. */
   query(statement: Statement, values: readonly Value[]): Promise<Row[]>
   /**

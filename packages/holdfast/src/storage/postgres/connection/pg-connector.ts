@@ -17,21 +17,23 @@ interface PgConnectorOptions {
 /** Returns every column as text, whatever type parsers the app has set. */
 const types = { getTypeParser: () => (value: string) => value }
 
-/** A lost connection is noticed by `isLost` and by failing queries. Without a listener, `error` would end the process. */
+/** Without a listener, `error` would end the process. */
 const ignoreError = (): void => {}
-const ignoreErrorsOf = (client: PgClient): void => void client.on('error', ignoreError)
 
 export class PgConnector implements Connector {
   readonly #pool: PgPool & PgPoolInternals
   readonly #options: PgConnectorOptions
+  losses = 0
+  readonly #onError = (): void => void this.losses++
+  readonly #onConnect = (client: PgClient): void => void client.on('error', this.#onError)
 
   constructor(pool: PgPool, options: PgConnectorOptions) {
     this.#pool = pool as PgPool & PgPoolInternals
     this.#options = options
-    pool.on('error', ignoreError)
+    pool.on('error', this.#onError)
     // From the connect event on: the pool removes its own listener before it hands the client out, and the code that awaits
     // the client runs later. The same read may already contain the server's termination message.
-    pool.on('connect', ignoreErrorsOf)
+    pool.on('connect', this.#onConnect)
   }
 
   get where(): string {
@@ -48,7 +50,7 @@ export class PgConnector implements Connector {
     const { Client, options } = this.#pool
     // The pool's own options object: its password is not enumerable, and a copy would lose it.
     const client = new Client(url === undefined ? options : { connectionString: url, ...ownSettings })
-    client.on('error', ignoreError)
+    client.on('error', this.#onError)
     const connection = new PgConnection(client, prepare, () => void client.end().catch(ignoreError), events)
     try {
       if (await atMost(clock, callTimeoutMs, client.connect())) return connection
@@ -64,8 +66,8 @@ export class PgConnector implements Connector {
     // A pool of ours keeps its error listeners: connections that are being terminated may still fail.
     if (this.#options.isOurs) await this.#pool.end()
     else {
-      this.#pool.removeListener('error', ignoreError)
-      this.#pool.removeListener('connect', ignoreErrorsOf)
+      this.#pool.removeListener('error', this.#onError)
+      this.#pool.removeListener('connect', this.#onConnect)
     }
   }
 }

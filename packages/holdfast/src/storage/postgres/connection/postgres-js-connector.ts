@@ -29,6 +29,8 @@ export class PostgresJsConnector implements Connector {
   readonly #settings: Settings
   readonly #options: PostgresJsConnectorOptions
   readonly #pool: RawConnectionPool
+  /** With those that were closed because they were idle. */
+  losses = 0
 
   /** @param sql source of the settings; no query is sent through it */
   constructor(newSql: NewSql, sql: PostgresSql, options: PostgresJsConnectorOptions) {
@@ -49,7 +51,13 @@ export class PostgresJsConnector implements Connector {
 
   async open(url?: string, events?: ConnectionEvents): Promise<RawConnection> {
     const settings = url === undefined ? this.#settings : (this.#newSql(url).options as Settings)
-    const connection = new PostgresJsConnection(this.#newSql, settings, this.#options, events)
+    const connection = new PostgresJsConnection(this.#newSql, settings, this.#options, {
+      onMessage: (channel, payload) => events?.onMessage(channel, payload),
+      onLost: () => {
+        this.losses++
+        events?.onLost()
+      },
+    })
     const { callTimeoutMs } = this.#options
     try {
       const connected = connection.query({ name: '', text: 'SELECT 1' }, [])
@@ -74,12 +82,12 @@ class PostgresJsConnection implements RawConnection {
   readonly pipelines = true
   isLost = false
 
-  constructor(newSql: NewSql, settings: Settings, options: PostgresJsConnectorOptions, events?: ConnectionEvents) {
+  constructor(newSql: NewSql, settings: Settings, options: PostgresJsConnectorOptions, events: ConnectionEvents) {
     this.#prepare = options.prepare
     this.#onLost = () => {
       if (this.isLost) return
       this.isLost = true
-      events?.onLost()
+      events.onLost()
     }
     let tries = 0
     this.#sql = newSql({
@@ -98,7 +106,7 @@ class PostgresJsConnection implements RawConnection {
       onnotice: () => {},
       onparameter: undefined,
       shared: { retries: 0, typeArrayMap: {} },
-      onnotify: (channel: string, payload: string) => events?.onMessage(channel, payload),
+      onnotify: (channel: string, payload: string) => events.onMessage(channel, payload),
       onclose: this.#onLost,
       // To be able to destroy it at once: the library would send a Terminate message and wait.
       socket: async () => (this.#socket = await openSocket(settings, tries++, (socket) => (this.#socket = socket))),

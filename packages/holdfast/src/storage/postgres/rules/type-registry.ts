@@ -36,16 +36,25 @@ export interface ListedType {
   readonly priorities: readonly number[]
 }
 
-/** The types that this process has seen. The number of a type never changes. */
+/**
+ * The types that this process has seen. The number of a type does not change while the server runs. But it may come back with a restored
+ * backup, in which a type has another number, or none: so types are read again after a connection was lost.
+ */
 export class TypeRegistry {
   readonly #statements: Statements
   readonly #listenersOf: (name: string) => Listeners
+  readonly #lossesSoFar: () => number
   readonly #byName = new Map<string, KnownType>()
   readonly #byTid = new Map<number, KnownType>()
+  /** Names that were read since the last loss. */
+  readonly #current = new Set<string>()
+  #losses = 0
 
-  constructor(statements: Statements, listenersOf: (name: string) => Listeners) {
+  /** @param lossesSoFar number of connections that were lost */
+  constructor(statements: Statements, listenersOf: (name: string) => Listeners, lossesSoFar: () => number) {
     this.#statements = statements
     this.#listenersOf = listenersOf
+    this.#lossesSoFar = lossesSoFar
   }
 
   tidOf(name: string): number | undefined {
@@ -77,13 +86,15 @@ export class TypeRegistry {
 
   /** Looks up the names that are not known yet. */
   async find(connection: Pick<Connection, 'query'>, names: Iterable<string>): Promise<void> {
-    const unknown = [...new Set(names)].filter((name) => !this.#byName.has(name))
+    this.#noteLosses()
+    const unknown = [...new Set(names)].filter((name) => !this.#current.has(name))
     if (unknown.length === 0) return
     this.#learn(await connection.query(this.#statements.types, [arrayOf(unknown.map(encodeText)), null]))
   }
 
   async findByTid(connection: Pick<Connection, 'query'>, tids: Iterable<number>): Promise<void> {
-    const unknown = [...new Set(tids)].filter((tid) => !this.#byTid.has(tid))
+    this.#noteLosses()
+    const unknown = [...new Set(tids)].filter((tid) => !this.#current.has(this.#byTid.get(tid)?.name ?? ''))
     if (unknown.length === 0) return
     this.#learn(await connection.query(this.#statements.types, [null, arrayOf(unknown)]))
   }
@@ -103,10 +114,11 @@ export class TypeRegistry {
     connection: Pick<Connection, 'query'>,
     jobs: Iterable<Pick<NewJob, 'type' | 'priority' | 'group'>>,
   ): Promise<void> {
+    this.#noteLosses()
     const missing = new Map<string, { name: string; priority: number }>()
     const grouped = new Set<string>()
     for (const { type: name, priority = 0, group } of jobs) {
-      const known = this.#byName.get(name)
+      const known = this.#current.has(name) ? this.#byName.get(name) : undefined
       const isNewGroup = group !== undefined && !known?.isGrouped
       if (isNewGroup) grouped.add(name)
       if (!isNewGroup && known?.priorities.has(priority)) continue
@@ -130,18 +142,27 @@ export class TypeRegistry {
     this.#learn(await connection.query(this.#statements.types, [arrayOf(names.map(encodeText)), null]))
   }
 
+  #noteLosses(): void {
+    const losses = this.#lossesSoFar()
+    if (losses === this.#losses) return
+    this.#losses = losses
+    this.#current.clear()
+  }
+
   /** A snapshot may be older than what is known: priorities and groups only come. */
   #learn(rows: readonly Row[]): void {
-    for (const [tid, name, priorities, grouped] of rows) {
-      const before = this.#byTid.get(Number(tid))
+    for (const [tid, text, priorities, grouped] of rows) {
+      const name = decodeText(text!)
+      const before = this.#current.has(name) ? this.#byName.get(name) : undefined
       const known = {
         tid: Number(tid),
-        name: decodeText(name!),
+        name,
         priorities: new Set([...(before?.priorities ?? []), ...numbersOf(priorities!)]),
         isGrouped: grouped === 'true' || before?.isGrouped === true,
       }
-      this.#byName.set(known.name, known)
+      this.#byName.set(name, known)
       this.#byTid.set(known.tid, known)
+      this.#current.add(name)
     }
   }
 }

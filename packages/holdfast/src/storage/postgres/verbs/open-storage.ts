@@ -80,7 +80,7 @@ export async function openStorage(options: ResolvedPostgresOptions, parts: Stora
     throw error
   }
   const { statements, channel, eventChannel, instance, listenersOf } = parts
-  const types = new TypeRegistry(statements, listenersOf)
+  const types = new TypeRegistry(statements, listenersOf, () => database.losses)
   const onMoved = (move: PostgresMove): void => noteArrivals(parts, move)
   const { clock } = options
   const runner = new RuleRunner({ database, statements, types, clock, channel, eventChannel, instance, onMoved })
