@@ -111,69 +111,78 @@ test('[trap 39] statements planned on empty tables do not scan the jobs sequenti
   await pool.end()
 })
 
-test('[F20] statements on groups and limits, planned on empty tables, do not scan jobs or groups once there are many', async () => {
-  const { server } = await postgresPlace()
-  const schema = newSchema()
-  const pool = new Pool({ connectionString: server.url, max: 1 })
-  pool.on('error', () => {}) // the server may stop first
-  const storage = new PostgresStorage({ client: pool, schema, callTimeoutMs })
-  await storage.connect()
-  const limits = { concurrency: 1_000, group: { limit: 2, rate: { limit: 1_000, perMs: 1_000 } } }
-  const claim = async (slots: number): Promise<readonly ClaimedJob[]> => {
-    const types = [{ type: 'mail', leaseMs: 60_000, limits }]
-    return (await storage.claim({ worker: `worker ${++made}`, slots, types })).jobs
-  }
-  /** @returns the number of jobs that run: they are counted */
-  const nextStart = async (): Promise<number> => {
-    const { next } = await storage.count({ types: [], next: { type: 'mail', limits, group: 'busy 1' } })
-    return next!.running
-  }
-  const life = async (): Promise<void> => {
-    await storage.add([job({ group: { key: `o${made}`, ordered: true } }), job({ group: { key: `u${made}` } }), job()])
-    await storage.add([job({ group: { key: 'busy 1' }, maxWaiting: { group: 100_000 } })])
-    const claimed = await claim(5)
-    assert.ok(claimed.length > 0)
-    await storage.settle(claimed.map(completed))
-    // The fast path, of a type that has groups.
-    const types = [{ type: 'mail', leaseMs: 60_000 }]
-    const others = await storage.claim({ worker: `worker ${++made}`, slots: 1, types })
-    await storage.settle(others.jobs.map(completed))
-    await storage.nextDueAt([{ type: 'mail', leaseMs: 1, limits }])
-    await storage.recover({ types: ['mail'], limit: 10 })
-  }
-  const read = async (): Promise<{ scans: number; fetched: number }> => {
-    await flushStatistics(pool)
-    const { rows } = await pool.query(
-      `SELECT sum(seq_scan)::integer AS scans, sum(idx_tup_fetch)::integer AS fetched FROM pg_stat_user_tables
+// The server analyzes a table by itself, at any time.
+for (const isAnalyzed of [false, true]) {
+  const when = isAnalyzed ? 'by statistics of few jobs' : 'on empty tables'
+  test(`[F20] statements on groups and limits, planned ${when}, do not scan jobs or groups once there are many`, async () => {
+    const { server } = await postgresPlace()
+    const schema = newSchema()
+    const pool = new Pool({ connectionString: server.url, max: 1 })
+    pool.on('error', () => {}) // the server may stop first
+    const storage = new PostgresStorage({ client: pool, schema, callTimeoutMs })
+    await storage.connect()
+    const limits = { concurrency: 1_000, group: { limit: 2, rate: { limit: 1_000, perMs: 1_000 } } }
+    const claim = async (slots: number): Promise<readonly ClaimedJob[]> => {
+      const types = [{ type: 'mail', leaseMs: 60_000, limits }]
+      return (await storage.claim({ worker: `worker ${++made}`, slots, types })).jobs
+    }
+    /** @returns the number of jobs that run: they are counted */
+    const nextStart = async (): Promise<number> => {
+      const { next } = await storage.count({ types: [], next: { type: 'mail', limits, group: 'busy 1' } })
+      return next!.running
+    }
+    const life = async (): Promise<void> => {
+      await storage.add([
+        job({ group: { key: `o${made}`, ordered: true } }),
+        job({ group: { key: `u${made}` } }),
+        job(),
+      ])
+      await storage.add([job({ group: { key: 'busy 1' }, maxWaiting: { group: 100_000 } })])
+      const claimed = await claim(5)
+      assert.ok(claimed.length > 0)
+      await storage.settle(claimed.map(completed))
+      // The fast path, of a type that has groups.
+      const types = [{ type: 'mail', leaseMs: 60_000 }]
+      const others = await storage.claim({ worker: `worker ${++made}`, slots: 1, types })
+      await storage.settle(others.jobs.map(completed))
+      await storage.nextDueAt([{ type: 'mail', leaseMs: 1, limits }])
+      await storage.recover({ types: ['mail'], limit: 10 })
+    }
+    const read = async (): Promise<{ scans: number; fetched: number }> => {
+      await flushStatistics(pool)
+      const { rows } = await pool.query(
+        `SELECT sum(seq_scan)::integer AS scans, sum(idx_tup_fetch)::integer AS fetched FROM pg_stat_user_tables
        WHERE schemaname = $1 AND relname IN ('jobs', 'groups')`,
-      [schema],
-    )
-    return rows[0]
-  }
-  for (let round = 0; round < 10; round++) {
-    await life()
-    await nextStart()
-  }
-  for (let batch = 0; batch < 10; batch++) {
-    const many = Array.from({ length: 1_000 }, (_, index) => job({ group: { key: `busy ${index % 2}` } }))
-    await storage.add(many)
-    await storage.add(Array.from({ length: 200 }, () => job({ group: { key: `g${made}` } })))
-  }
-  // Both groups are at their limit.
-  await claim(100)
-  const before = await read()
-  for (let round = 0; round < 3; round++) await life()
-  const later = await read()
-  assert.equal(later.scans - before.scans, 0, 'a statement scanned all jobs or groups')
-  assert.ok(later.fetched - before.fetched < 2_000, `${later.fetched - before.fetched} rows were fetched`)
-  let running = 0
-  for (let call = 0; call < 3; call++) running += await nextStart()
-  const { scans, fetched } = await read()
-  assert.equal(scans - later.scans, 0, 'the next start scanned all jobs or groups')
-  assert.ok(fetched - later.fetched < running + 100, `${fetched - later.fetched} rows were fetched, ${running} run`)
-  await storage.disconnect()
-  await pool.end()
-})
+        [schema],
+      )
+      return rows[0]
+    }
+    for (let round = 0; round < 10; round++) {
+      await life()
+      await nextStart()
+    }
+    if (isAnalyzed) await pool.query(`ANALYZE "${schema}".jobs, "${schema}".groups`)
+    for (let batch = 0; batch < 10; batch++) {
+      const many = Array.from({ length: 1_000 }, (_, index) => job({ group: { key: `busy ${index % 2}` } }))
+      await storage.add(many)
+      await storage.add(Array.from({ length: 200 }, () => job({ group: { key: `g${made}` } })))
+    }
+    // Both groups are at their limit.
+    await claim(100)
+    const before = await read()
+    for (let round = 0; round < 3; round++) await life()
+    const later = await read()
+    assert.equal(later.scans - before.scans, 0, 'a statement scanned all jobs or groups')
+    assert.ok(later.fetched - before.fetched < 2_000, `${later.fetched - before.fetched} rows were fetched`)
+    let running = 0
+    for (let call = 0; call < 3; call++) running += await nextStart()
+    const { scans, fetched } = await read()
+    assert.equal(scans - later.scans, 0, 'the next start scanned all jobs or groups')
+    assert.ok(fetched - later.fetched < running + 100, `${fetched - later.fetched} rows were fetched, ${running} run`)
+    await storage.disconnect()
+    await pool.end()
+  })
+}
 
 test('[F21] a claim with limits reads few of the jobs that run', async () => {
   const { server } = await postgresPlace()

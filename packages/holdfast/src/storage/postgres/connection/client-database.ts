@@ -4,13 +4,24 @@
 import { atMost } from '../../../clock.ts'
 import { type CallTimeout, queryWithTimeout, withTimeout } from './call-timeout.ts'
 import type { Connector, RawConnection, StatementResult } from './connector.ts'
-import type { Connection, Database, DatabaseOptions, OpenTransaction, Row, Statement, Value } from './database.ts'
+import type {
+  Connection,
+  Database,
+  DatabaseOptions,
+  OpenTransaction,
+  Row,
+  Statement,
+  TransactionOptions,
+  Value,
+} from './database.ts'
 import { connectionLost, endsConnection, notConnected, openError, postgresError, storageError } from './errors.ts'
 import { joinedConnection } from './joined-connection.ts'
 import { Listener } from './listener.ts'
 import { ReservedConnection } from './reserved-connection.ts'
 
-const begin: Statement = { name: '', text: 'BEGIN ISOLATION LEVEL READ COMMITTED' }
+const begin = 'BEGIN ISOLATION LEVEL READ COMMITTED'
+/** A scan that cannot be avoided, of a small table, then has a cost that would make the server compile the statement each time. */
+const useIndexes = 'SET LOCAL enable_seqscan = off; SET LOCAL jit = off'
 const commit: Statement = { name: '', text: 'COMMIT' }
 const rollback: Statement = { name: '', text: 'ROLLBACK' }
 const ping: Statement = { name: '', text: 'SELECT 1' }
@@ -21,7 +32,6 @@ export class ClientDatabase implements Database {
   readonly #timeout: CallTimeout
   readonly lockTimeoutMs: number
   readonly #limitLocks: Statement
-  readonly #beginLimited: Statement
   readonly #reserved: ReservedConnection
   readonly #listener: Listener
   #closing: Promise<void> | undefined
@@ -34,8 +44,6 @@ export class ClientDatabase implements Database {
     // server's limit is the shorter one, so that the connection survives.
     this.lockTimeoutMs = Math.ceil(options.callTimeoutMs * 0.9)
     this.#limitLocks = { name: '', text: `SET LOCAL lock_timeout = ${this.lockTimeoutMs}` }
-    // Two statements in one round trip.
-    this.#beginLimited = { name: '', text: `${begin.text}; ${this.#limitLocks.text}` }
     this.#reserved = new ReservedConnection(connector, options)
     this.#listener = new Listener(connector, options)
   }
@@ -73,13 +81,15 @@ export class ClientDatabase implements Database {
 
   async transaction<T>(
     run: (transaction: OpenTransaction) => Promise<T>,
-    { limitsLocks = false }: { readonly limitsLocks?: boolean } = {},
+    { limitsLocks = false, usesIndexes = false }: TransactionOptions = {},
   ): Promise<T> {
     const connection = await this.#acquire()
     let isOver = false
     const sent: Promise<unknown>[] = []
     // On a connection that pipelines, BEGIN and the first statement leave in one round trip: BEGIN is awaited with it.
-    const begun = this.#queryInside(connection, limitsLocks ? begin : this.#beginLimited, [])
+    // All of it in one round trip.
+    const settings = [...(limitsLocks ? [] : [this.#limitLocks.text]), ...(usesIndexes ? [useIndexes] : [])]
+    const begun = this.#queryInside(connection, { name: '', text: [begin, ...settings].join('; ') }, [])
     let last: Promise<unknown> = begun.catch(() => {})
     const transaction: OpenTransaction = {
       client: connection.client,

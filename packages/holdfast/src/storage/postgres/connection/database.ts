@@ -44,6 +44,16 @@ export interface OpenTransaction extends Connection {
   send(statement: Statement, values: readonly Value[]): void
 }
 
+export interface TransactionOptions {
+  /** The statements of `run` set the lock timeout themselves, which saves a statement. @default false */
+  readonly limitsLocks?: boolean
+  /**
+   * Plans no sequential scan. For transactions without statements of the user. A plan that was made by statistics of few jobs scanned
+   * all of them in each call once there were many, until the next ANALYZE. @default false
+   */
+  readonly usesIndexes?: boolean
+}
+
 export interface Database {
   /** Connections that were lost so far. The server may have come back with other data, such as a restored backup. */
   readonly losses: number
@@ -53,13 +63,7 @@ export interface Database {
    * Runs BEGIN, `run` and COMMIT; ROLLBACK if `run` rejects. The isolation level is READ COMMITTED, and a lock is waited for at
    * most `lockTimeoutMs`. After an error of a statement or of `run` nothing was applied; after one of COMMIT that is unknown.
    */
-  transaction<T>(
-    run: (transaction: OpenTransaction) => Promise<T>,
-    options?: {
-      /** The statements of `run` set the lock timeout themselves, which saves a statement. @default false */
-      readonly limitsLocks?: boolean
-    },
-  ): Promise<T>
+  transaction<T>(run: (transaction: OpenTransaction) => Promise<T>, options?: TransactionOptions): Promise<T>
   /** How long a transaction of this driver waits for a lock, in ms. */
   readonly lockTimeoutMs: number
   /** A connection outside the pool, for calls that must not wait for it. Opened on first use, reopened after a loss. */

@@ -110,7 +110,7 @@ export class RuleRunner {
       return this.#attempt(transaction, call, holders, true, { isJoined: false, send })
     }
     const { answer, move } = await this.#retry(
-      () => this.#options.database.transaction(begin, { limitsLocks: true }),
+      () => this.#options.database.transaction(begin, { limitsLocks: true, usesIndexes: true }),
       (error) => isConflict(error) || isSerializationFailure(error),
     )
     this.#options.onMoved(move)
