@@ -1,12 +1,11 @@
 // fsync and fdatasync fail with EIO, by strace: nothing is acknowledged by a sync that failed, and what was acknowledged is there when the
 // storage is opened again.
 
-import { spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { Queue } from 'holdfast'
 import { installStrace } from '../../../servers/install.ts'
 import { driverNamed } from '../../drivers.ts'
 import { randomOf } from '../../random.ts'
+import { runUnder } from './run-under.ts'
 import type { ScenarioContext, ScenarioResult } from './scenario.ts'
 
 interface Told {
@@ -45,25 +44,8 @@ export async function run({ driver, seed, seconds, directory }: ScenarioContext)
   return { faults, violations, note: `${refusals} adds refused in ${rounds} rounds` }
 }
 
-async function told(folder: string, driver: string, when: number): Promise<Told> {
-  const program = fileURLToPath(new URL('failed-sync-child.ts', import.meta.url))
+function told(folder: string, driver: string, when: number): Promise<Told> {
   const inject = ['-e', `inject=fsync,fdatasync:error=EIO:when=${when}`]
-  const node = [
-    process.execPath,
-    '--conditions=@holdfast/source',
-    '--no-warnings',
-    program,
-    JSON.stringify({ driver, folder, jobs }),
-  ]
-  const child = spawn('strace', ['-f', '-qq', '-e', 'trace=fsync,fdatasync', '-o', '/dev/null', ...inject, ...node], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 120_000,
-    killSignal: 'SIGKILL',
-  })
-  let [output, problems] = ['', '']
-  child.stdout.on('data', (chunk) => (output += chunk))
-  child.stderr.on('data', (chunk) => (problems += chunk))
-  const code = await new Promise((resolve) => child.on('close', resolve))
-  if (code !== 0) throw new Error(`the process ended with ${String(code)}: ${problems.trim()}`)
-  return JSON.parse(output) as Told
+  const strace = ['strace', '-f', '-qq', '-e', 'trace=fsync,fdatasync', '-o', '/dev/null', ...inject] as const
+  return runUnder<Told>(strace, 'failed-sync-child.ts', { driver, folder, jobs })
 }

@@ -1,7 +1,7 @@
 // No file descriptor is left, for a while: calls are refused with a StorageError, and work again without a restart.
 
-import { execFileSync, spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
+import { execFileSync } from 'node:child_process'
+import { runUnder } from './run-under.ts'
 import type { ScenarioContext, ScenarioResult } from './scenario.ts'
 
 export async function run({ driver, directory }: ScenarioContext): Promise<ScenarioResult> {
@@ -10,23 +10,8 @@ export async function run({ driver, directory }: ScenarioContext): Promise<Scena
   } catch {
     return { faults: 0, violations: [], skipped: 'prlimit is not installed' }
   }
-  const program = fileURLToPath(new URL('no-descriptors-child.ts', import.meta.url))
-  const node = [
-    process.execPath,
-    '--conditions=@holdfast/source',
-    '--no-warnings',
-    program,
-    JSON.stringify({ driver, directory }),
-  ]
-  const child = spawn('prlimit', ['--nofile=256:256', ...node], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: 120_000,
-    killSignal: 'SIGKILL',
-  })
-  let [output, problems] = ['', '']
-  child.stdout.on('data', (chunk) => (output += chunk))
-  child.stderr.on('data', (chunk) => (problems += chunk))
-  const code = await new Promise((resolve) => child.on('close', resolve))
-  if (code !== 0) return { faults: 1, violations: [`the process ended with ${String(code)}: ${problems.trim()}`] }
-  return JSON.parse(output) as ScenarioResult
+  return runUnder<ScenarioResult>(['prlimit', '--nofile=256:256'], 'no-descriptors-child.ts', {
+    driver,
+    directory,
+  }).catch((error: Error) => ({ faults: 1, violations: [error.message] }))
 }
