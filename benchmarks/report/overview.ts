@@ -21,11 +21,13 @@ const [ours, theirs] = ['#1f6f8b', '#b8b8b8']
 
 interface Pair {
   readonly driver: string
+  /** Of its run. */
+  readonly date: string
   readonly ours: Entry
   readonly peer: Entry
 }
 
-/** undefined: no driver was measured beside peers. */
+/** undefined: no driver was measured beside peers. @param all the newest first: of each driver and case the first counts */
 export function overview(all: readonly Results[]): string | undefined {
   const columns = shown.map((each) => ({ ...each, pairs: drivers.flatMap((driver) => pairOf(all, driver, each)) }))
   const most = Math.max(...columns.map(({ pairs }) => pairs.length))
@@ -39,7 +41,15 @@ export function overview(all: readonly Results[]): string | undefined {
 font-family="system-ui, sans-serif" font-size="12" role="img" aria-label="${shown.map(({ title }) => title).join('; ')}">
 <rect width="${width}" height="${height}" fill="#ffffff"/>
 ${parts.join('\n')}
-${text(16, height - 12, footer(all), 'font-size="11"')}
+${text(
+  16,
+  height - 12,
+  footer(
+    columns.flatMap(({ pairs }) => pairs),
+    all[0]!,
+  ),
+  'font-size="11"',
+)}
 </svg>
 `
 }
@@ -55,7 +65,7 @@ function pairOf(all: readonly Results[], driver: string, place: Pick<Row, 'case'
     )
     const own = row?.entries.find(({ contender, invalid }) => contender === 'holdfast' && invalid === undefined)
     const peer = own && bestPeer(own, row!, results)
-    if (own && peer) return [{ driver, ours: own, peer }]
+    if (own && peer) return [{ driver, date: results.date.slice(0, 10), ours: own, peer }]
   }
   return []
 }
@@ -75,10 +85,9 @@ ${text(x + labelWidth + length + 6, at + barHeight - 5, `${numeral(value)} ${nam
   ].join('\n')
 }
 
-function footer(all: readonly Results[]): string {
-  const dates = all.map(({ date }) => date.slice(0, 10)).toSorted()
+function footer(pairs: readonly Pair[], { machine }: Results): string {
+  const dates = pairs.map(({ date }) => date).toSorted()
   const [first, last] = [dates[0]!, dates.at(-1)!]
-  const { machine } = all[0]!
   return (
     `Best peer of the same durability in the same run; medians of rounds; each pair has its own scale. ` +
     `${machine.cores} cores, ${first === last ? first : `${first} to ${last}`}. Ranges and all cases: docs/benchmarks.md`
