@@ -22,8 +22,8 @@ const { values } = parseArgs({
     disk: { type: 'boolean', default: false },
   },
 })
-const { profile } = values
-if (profile !== 'seed' && profile !== 'hardened') throw new Error('--profile: expected seed or hardened')
+if (values.profile !== 'seed' && values.profile !== 'hardened') throw new Error('--profile: expected seed or hardened')
+const profile: 'seed' | 'hardened' = values.profile
 const [peers, rounds, everyMs, runs] = [values.peers, values.rounds, values.every, values.runs].map(Number)
 const most = 1.5
 const [load] = loadavg()
