@@ -29,7 +29,17 @@ const second = 'worker-1.1/x/7#2'
 const found = (notes: readonly Note[], ...records: FinalRecord[]): string[] =>
   check(historyWith(entriesBy('worker', ...notes), ...records)).map((violation) => violation.check)
 
+/** A poison job that ended two processes, and so its two attempts, after it had ended that to which it was handed over, or which claimed it. */
+const poison = (firstFence: string): [Note[], FinalRecord[]] => {
+  const fences = [firstFence, second, 'worker-2.1/x/3#3']
+  const attempts = fences.map((fence) => ({ fence, outcome: 'stalled', state: 'queued' as const }))
+  const asks = { ...asked('a'), kind: 'poison', maxAttempts: 2 } as Note
+  const ends = { state: 'failed' as const, fence: undefined, attempt: 3, failures: 2, attempts }
+  return [[asks, acked('a'), ...fences.map((fence) => started('a', fence))], [recordOf('a', first, ends)]]
+}
+
 const clean: [string, Note[], FinalRecord[]][] = [
+  ['a poison job that was handed over', ...poison('worker-0.1/x/1/5+ahead#1')],
   ['a job that ran once', [asked('a'), acked('a'), ...run('a', first)], [recordOf('a', first)]],
   [
     'a job that ran twice, with one accepted completion',
@@ -166,6 +176,7 @@ const bad: [string, string, Note[], FinalRecord[]][] = [
     [recordOf('a', first, { attempt: 2 })],
   ],
   ['attempts', 'an attempt is recorded that no worker ran', [asked('a'), acked('a')], [recordOf('a', first)]],
+  ['attempts', 'a poison job that was claimed ended a process too many', ...poison(first)],
   [
     'attempts',
     'it ran more often than its record says',

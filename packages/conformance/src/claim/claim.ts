@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { bytes, text } from '../case.ts'
 import type { Case } from '../case.ts'
 import { claimAheadCases } from './claim-ahead.ts'
+import { claimOfferCases } from './claim-offers.ts'
 import { claimBacklogCases } from './claim-backlog.ts'
 import { claimGroupCases } from './claim-groups.ts'
 import { claimHoldCases } from './claim-holds.ts'
@@ -259,6 +260,7 @@ export const claimCases: readonly Case[] = [
   ...claimOrderCases,
   ...claimBacklogCases,
   ...claimAheadCases,
+  ...claimOfferCases,
   ...claimGroupCases,
   ...claimLostCases,
   ...claimSettleCases,
