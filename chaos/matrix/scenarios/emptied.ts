@@ -2,18 +2,30 @@
 // an empty copy.
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { StorageError } from 'holdfast'
+import type { Storage } from 'holdfast/storage'
 import type { Tx } from '../../user-rows.ts'
 import type { Place } from '../open-place.ts'
 
 export async function emptyServer({ service, open }: Place): Promise<void> {
   const storage = await open()
   await storage.connect()
-  if (storage.transaction) await storage.transaction((tx) => emptyTables(tx as Tx))
+  if (storage.transaction) await emptyAtOnce(storage as Storage<Tx>)
   else await storage.clear()
   await storage.disconnect()
   await service!.kill()
   await sleep(200)
   await service!.restart()
+}
+
+/** Processes go on meanwhile: a TRUNCATE of all tables may meet a deadlock with one of their calls. */
+async function emptyAtOnce(storage: Storage<Tx>, triesLeft = 10): Promise<void> {
+  try {
+    await storage.transaction!(emptyTables)
+  } catch (error) {
+    if (triesLeft === 0 || !(error instanceof StorageError && error.transient)) throw error
+    await emptyAtOnce(storage, triesLeft - 1)
+  }
 }
 
 async function emptyTables(tx: Tx): Promise<void> {
