@@ -116,11 +116,12 @@ async function killedByJob(t: TestContext, driver: ProcessDriver): Promise<void>
   // With one slot, no other job runs while it does.
   let began = 0
   for (let isOver = false; !isOver;) {
-    const worker = await startWorker(t, place, 'work', { maxAttempts, concurrency: 1 })
+    // It may end before it says that it is ready: its first job may be the deadly one.
+    const worker = await startChild(file, t, place, 'work', { leaseMs, maxAttempts, concurrency: 1 })
     const state = async (): Promise<string | undefined> => (await queue.get('deadly'))?.state
     let isDead = false
     void worker.exited.then(() => (isDead = true))
-    await until(async () => isDead || (await state()) === 'failed', 'the job has killed the process, or failed', 60_000)
+    await until(async () => isDead || (await state()) === 'failed', 'the job has killed the process, or failed', 90_000)
     isOver = !isDead
     began += worker.said.filter((line) => (line as { began?: string }).began === 'deadly').length
     assert.ok(began <= maxAttempts + 1, `it ran ${began} times`)
