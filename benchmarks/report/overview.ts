@@ -90,7 +90,7 @@ function footer(pairs: readonly Pair[], { machine }: Results): string {
   const [first, last] = [dates[0]!, dates.at(-1)!]
   return (
     `Best peer of the same durability in the same run; medians of rounds; each pair has its own scale. ` +
-    `${machine.cores} cores, ${first === last ? first : `${first} to ${last}`}. Ranges and all cases: docs/benchmarks.md`
+    `${machine.cores} cores, ${first === last ? first : `${first} to ${last}`}`
   )
 }
 
