@@ -32,7 +32,7 @@ let databases = 0
 
 async function serverWith(settings: Readonly<Record<string, string>>): Promise<PostgresServer> {
   const key = JSON.stringify(settings)
-  const started = servers.get(key) ?? startPostgres({ settings: { max_connections: '200', ...settings } })
+  const started = servers.get(key) ?? startPostgres({ settings: { max_connections: '200', ...settings }, withSocket: true })
   servers.set(key, started)
   const server = await started
   server.unref()
@@ -48,13 +48,15 @@ async function open(settings: Readonly<Record<string, string>>): Promise<Place> 
   await client.query(`CREATE DATABASE ${name}`)
   await client.end()
   const url = server.url.replace(/[^/]+$/, name)
-  const pool = new Pool({ connectionString: url, max: 20, idleTimeoutMillis: 0 })
+  // By its socket, not by TCP: it takes less CPU, and the driver sees no difference. What concerns connections uses the URL.
+  const place = { host: server.directory, port: server.port, user: server.user, database: name, max: 20 }
+  const pool = new Pool({ ...place, idleTimeoutMillis: 0 })
   pool.on('error', () => {})
   await pool.query('CREATE TABLE clocks (name text PRIMARY KEY, at double precision NOT NULL)')
   return {
     server: Object.create(server, { url: { value: url } }) as PostgresServer,
     pool,
-    sql: postgres(url, { max: 20, onnotice: () => {} }),
+    sql: postgres({ ...place, onnotice: () => {} }),
   }
 }
 
