@@ -32,7 +32,8 @@ let databases = 0
 
 async function serverWith(settings: Readonly<Record<string, string>>): Promise<PostgresServer> {
   const key = JSON.stringify(settings)
-  const started = servers.get(key) ?? startPostgres({ settings: { max_connections: '200', ...settings }, withSocket: true })
+  const started =
+    servers.get(key) ?? startPostgres({ settings: { max_connections: '200', ...settings }, withSocket: true })
   servers.set(key, started)
   const server = await started
   server.unref()
