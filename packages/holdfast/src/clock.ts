@@ -72,7 +72,8 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   after: (ms, callback, options) => new SystemTimer(ms, callback, options?.keepsAlive !== false),
   soon: (callback) => void setImmediate(callback),
-  endOfTick: (callback) => process.nextTick(callback),
+  // By way of a promise reaction: inside a callback of nextTick(), another nextTick() comes before the reactions.
+  endOfTick: (callback) => queueMicrotask(() => process.nextTick(callback)),
   random: () => randomInt(2 ** 47) / 2 ** 47,
   newId: () => uuidV7(Date.now(), nextRandom()),
 }

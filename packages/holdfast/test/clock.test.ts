@@ -203,3 +203,17 @@ test('ids of the fake clock are UUIDv7 of its time', async () => {
   await clock.advance(1)
   assert.match(clock.newId(), /^01234567-89ac-7/)
 })
+
+test('the end of a tick comes after promise reactions, also for a call at the end of a tick', async () => {
+  const order: string[] = []
+  const done = Promise.withResolvers<void>()
+  systemClock.endOfTick!(() => {
+    void Promise.resolve().then(() => order.push('reaction'))
+    systemClock.endOfTick!(() => {
+      order.push('end')
+      done.resolve()
+    })
+  })
+  await done.promise
+  assert.deepEqual(order, ['reaction', 'end'])
+})

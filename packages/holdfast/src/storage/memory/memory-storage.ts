@@ -62,7 +62,7 @@ export class MemoryStorage implements Contract.Storage<never> {
   constructor(options?: MemoryStorageOptions) {
     const { callTimeoutMs, clock = systemClock } = resolveOptions('MemoryStorage', options, memoryOptions)
     this.#clock = clock
-    this.settings = { callTimeoutMs, prefetchBelow: 20 }
+    this.settings = { callTimeoutMs, prefetchBelow: 8 }
     this.kv = new MemoryKv(() => this.#clock.now())
   }
 

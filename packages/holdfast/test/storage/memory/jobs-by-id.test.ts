@@ -41,6 +41,22 @@ test('answers as a Map after any sequence of adds, replacements and removals', (
   }
 })
 
+test('finds jobs in the order in which they were added, while others are removed and replaced', () => {
+  const jobs = new JobsById()
+  const added = Array.from({ length: 2_000 }, (_, n) => jobOf(`job-${n}`))
+  for (const job of added) jobs.add(job)
+  for (let n = 0; n < added.length; n++) {
+    const { id } = added[n]!
+    assert.equal(jobs.get(id), added[n])
+    const next = added[n + 1]
+    if (n % 3 === 0 && next) jobs.set((added[n + 1] = jobOf(next.id)))
+    // The table shrinks on the way: positions change.
+    jobs.delete(id)
+    assert.equal(jobs.get(id), undefined)
+  }
+  assert.equal(jobs.size, 0)
+})
+
 test('tells ids apart that differ in little, in length, or beyond one byte', () => {
   const ids = ['a', 'b', 'aa', 'ab', 'ba', '\u{1f600}', '\u{1f601}', 'é', 'e\u0301', '', '0', '00', 'ａ']
   for (let length = 1; length <= 512; length++) ids.push('x'.repeat(length))
