@@ -1,7 +1,8 @@
 // npm run bench:isolation -- [--peers 1000] [--rounds 5] [--every 10000] [--runs 3] [--profile hardened] [--disk]
 //
 // Measures whether dead peers hurt the others: an activity to all peers every so often, with 30 % of them dead in five ways, and with none.
-// Runs alternate. Exits with 0 if the p99 of the healthy peers is at most 1.5 times that of the runs without dead peers.
+// Runs alternate. Exits with 0 if the p99 of the healthy peers is at most 1.5 times that of the runs without dead peers. That it is at most 1 s
+// is told, and depends on the machine: one process serves all peers, and another one answers for them.
 
 import { mkdirSync } from 'node:fs'
 import { loadavg } from 'node:os'
@@ -25,7 +26,7 @@ const { values } = parseArgs({
 if (values.profile !== 'seed' && values.profile !== 'hardened') throw new Error('--profile: expected seed or hardened')
 const profile: 'seed' | 'hardened' = values.profile
 const [peers, rounds, everyMs, runs] = [values.peers, values.rounds, values.every, values.runs].map(Number)
-const most = 1.5
+const [most, mostMs] = [1.5, 1_000]
 const [load] = loadavg()
 const directory = newWorkingDirectory()
 const measured: Readonly<Record<'none' | 'dead', Isolation[]>> = { none: [], dead: [] }
@@ -63,7 +64,8 @@ const row = (kind: 'none' | 'dead'): string => {
   const missing = measured[kind].reduce((sum, one) => sum + one.missing, 0)
   return `| ${kind === 'none' ? 'none' : '30 %'} | ${cells.join(' | ')} | ${missing} |`
 }
-const ratio = median('dead', ({ warmP99 }) => warmP99) / median('none', ({ warmP99 }) => warmP99)
+const deadP99 = median('dead', ({ warmP99 }) => warmP99)
+const ratio = deadP99 / median('none', ({ warmP99 }) => warmP99)
 const { cores, cpu, node } = thisMachine()
 console.log(
   [
@@ -75,6 +77,7 @@ console.log(
     row('dead'),
     '',
     `p99 with dead peers / without: ${ratio.toFixed(2)} (at most ${most}): ${ratio <= most ? 'met' : 'missed'}`,
+    `p99 with dead peers: ${Math.round(deadP99)} ms (at most ${mostMs}): ${deadP99 <= mostMs ? 'met' : 'missed'}`,
   ].join('\n'),
 )
 const missing = [...measured.none, ...measured.dead].some((one) => one.missing > 0)

@@ -49,6 +49,9 @@ const peers = new Map<string, Peer>()
 const http = createServer((request, response) => {
   answer(request, response).catch(() => response.destroy())
 })
+// Longer than the sender keeps a connection (30 s), as proxies in front of servers do. After the default of 5 s each activity would open a
+// new connection to every peer.
+http.keepAliveTimeout = 75_000
 const blackhole = createTcpServer(() => {})
 const closed = createTcpServer()
 const [port, blackholePort, closedPort] = [await listen(http), await listen(blackhole), await listen(closed)]

@@ -66,6 +66,8 @@ export async function startApp(
     },
   })
 
+  // Longer than other servers keep their connections.
+  server.keepAliveTimeout = 35_000
   const federated = nodeListener(federation.handler)
   server.on('request', (request, response) => {
     if (request.url === '/') response.end('the app itself\n')

@@ -72,7 +72,8 @@ export async function send(
   }
   const results: SendResult[] = []
   for (let at = 0; at < origins.length; at += recipientsPerTurn) {
-    await context.turns.take()
+    // A transaction of the app may be open.
+    await context.turns.take('begun')
     results.push(...(await Promise.all(origins.slice(at, at + recipientsPerTurn).map(resultOf))))
   }
   const jobs = results.flatMap((result): FederationDeliveryJob[] => {

@@ -38,6 +38,16 @@ test('a burst is spread over passes of the event loop, in the order of the calls
   assert.equal(loop.waiting, 0, 'nothing is left for the event loop to do')
 })
 
+test('work that has begun comes before work that begins', async () => {
+  const loop = passes()
+  const turns = new LoopTurns(loop.clock)
+  const done: string[] = []
+  for (const name of ['new 1', 'new 2', 'new 3', 'new 4']) void turns.take().then(() => done.push(name))
+  for (const name of ['begun 1', 'begun 2', 'begun 3']) void turns.take('begun').then(() => done.push(name))
+  for (let pass = 0; pass < 4; pass++) await loop.next()
+  assert.deepEqual(done, ['new 1', 'new 2', 'begun 1', 'begun 2', 'begun 3', 'new 3', 'new 4'])
+})
+
 test('a call in a pass that has turns left waits for none', async () => {
   const loop = passes()
   const turns = new LoopTurns(loop.clock)

@@ -31,14 +31,15 @@ export async function contactPeer(
   origin: string,
   transmit: () => Promise<Delivered>,
 ): Promise<Delivered> {
-  const { context, data, signal, acceptedAt } = delivery
+  const { context, data, signal, acceptedAt, ahead } = delivery
   const { clock, policies } = context
   const id = data.deliveryJobId
   if (acceptedAt !== undefined && clock.now() - acceptedAt > policies.delivery.horizonMs) {
     const message = `delivery to ${origin}: it is older than policies.delivery.horizonMs. The delivery ended.`
     throw await endAndKeep(context, id, 'EXPIRED', message)
   }
-  const { known, end } = await contacts.begin(context, origin, signal)
+  const read = ahead?.origin === origin ? await ahead.state : undefined
+  const { known, end } = await contacts.begin(context, origin, signal, read)
   const startedAt = clock.now()
   try {
     if (known?.state === 'gone') {

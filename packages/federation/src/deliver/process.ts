@@ -78,7 +78,7 @@ async function transmitTo(delivery: Delivery, method: string, origin: string): P
     throw (await isSealedForOldKey(delivery, peer, error)) ? keysChanged(origin, error) : error
   })
   // Many replies arrive at once.
-  await context.turns.take()
+  await context.turns.take('begun')
   if (isRelayed(response)) {
     await acceptRelayedAck(delivery, peer, response)
     return { isProven: true }

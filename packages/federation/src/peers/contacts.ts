@@ -56,10 +56,19 @@ export class PeerContacts {
     this.#slow = new SlowPeers(slots)
   }
 
-  /** Before a delivery: may the peer be contacted? A peer that is down is probed first. @throws FederationError PEER_HELD with `retryAfterMs` */
-  async begin(context: SendingContext, origin: string, signal: AbortSignal | undefined): Promise<Contact> {
+  /**
+   * Before a delivery: may the peer be contacted? A peer that is down is probed first.
+   * @param read state that was read a moment ago. It is read again unless it is healthy: a contact may have failed since
+   * @throws FederationError PEER_HELD with `retryAfterMs`
+   */
+  async begin(
+    context: SendingContext,
+    origin: string,
+    signal: AbortSignal | undefined,
+    read?: PeerState,
+  ): Promise<Contact> {
     const { clock } = context
-    const known = await context.store.peerStates.get(origin)
+    const known = read?.state === 'healthy' ? read : await context.store.peerStates.get(origin)
     if (known?.state === 'gone') return { known, end: () => {} }
     const isHealthy = known?.state === 'healthy'
     // A peer that is not healthy, or was never reached, has one contact at a time: many that never answer must not take all slots. All of its

@@ -13,18 +13,16 @@ const dialect: Dialect = {
   lock: 'SELECT CAST(pg_advisory_xact_lock(CAST(CAST($1 AS text) AS bigint)) AS text) AS c0',
 }
 
-/** Uses the connections of the storage. Each statement is a transaction of its own. */
+/** Uses the connections of the storage. Each statement is a transaction of its own; one that writes has the lock timeout of the storage. */
 export function storageDatabase(storage: PostgresStorage): Database {
-  const query = (text: string, values: readonly Value[]): Promise<Row[]> =>
-    storage.transaction((tx) => tx.query(text, values.map(textOf)))
   return {
     dialect,
     storage,
     open: async () => {
       await storage.connect()
       return {
-        read: query,
-        write: query,
+        read: (text, values) => storage.query(text, values.map(textOf)),
+        write: (text, values) => storage.transaction((tx) => tx.query(text, values.map(textOf))),
         transaction: (run) => storage.transaction((tx) => run(joined(tx, tx))),
         close: () => storage.disconnect(),
       }

@@ -15,7 +15,7 @@ import {
 import { ListenerRegistry } from '../listener-registry.ts'
 import { RefCounted } from '../ref-counted.ts'
 import type * as Contract from '../storage.ts'
-import type { Database } from './connection/database.ts'
+import type { Database, Row, Value } from './connection/database.ts'
 import { eventChannelOf } from './connection/event-messages.ts'
 import { channelOf } from './connection/hints.ts'
 import { LeaseCache } from './fast/lease-cache.ts'
@@ -260,6 +260,14 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
    */
   async transaction<T>(run: (tx: PostgresTransaction) => Promise<T>): Promise<T> {
     return transaction(this.#open, this, run)
+  }
+
+  /**
+   * Runs one statement of your own by itself: one round trip, where transaction() takes two. It waits for locks as long as for its answer.
+   * Select every column as text: values come back as text or null. Rejects with a StorageError.
+   */
+  async query(text: string, values: readonly Value[] = []): Promise<Row[]> {
+    return this.#open.database.query({ name: '', text }, values)
   }
 
   #join(tx: JoinableTransaction | undefined): JoinedTransaction | undefined {

@@ -211,3 +211,12 @@ test('a continuation whose id another job has is a conflict, and the transaction
   )
   await close()
 })
+
+test('a statement by itself is sent alone, and its error is one of the storage', async () => {
+  const { storage, sent, close } = await open()
+  sent.length = 0
+  assert.deepEqual(await storage.query('SELECT ($1::text)::text AS c0, NULL AS c1', ['a']), [['a', null]])
+  assert.deepEqual(sent, ['SELECT ($1::text)::text'])
+  await assert.rejects(storage.query('SELECT no_such_column'), (error) => isHoldfastError(error, 'STORAGE_ERROR'))
+  await close()
+})
