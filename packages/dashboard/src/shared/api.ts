@@ -125,7 +125,7 @@ export interface JobsPage {
   readonly sort: SortOrder
   readonly items: readonly JobRow[]
   readonly nextCursor?: string
-  /** The storage stopped after 100,000 jobs. */
+  /** The storage looked at a part of the jobs. */
   readonly truncated?: true
   /** Names of all types, for completion. */
   readonly types: readonly { readonly face: string; readonly name: string }[]
