@@ -11,14 +11,14 @@ export interface JobPage<TPayload = unknown> {
   readonly items: readonly JobItem<TPayload>[]
   /** For the next page. Absent on the last one. A page with few items, or none, may have one. */
   readonly nextCursor?: string
-  /** The storage has no index for `where` or `order`, and stopped after 100,000 jobs, with `maxMs` after 5,000: there may be more. */
+  /** The storage has no index for `where` or `order`, and stopped after 100,000 jobs, with `maxMs` after 2,000: there may be more. */
   readonly truncated?: true
 }
 
 /** Calls to the storage for one page. */
 const maxCalls = 20
-/** Jobs that one call looks at in the order of creation, if the time of a page is bounded: 5 to 20 ms of a storage. */
-const maxScanned = 5_000
+/** Jobs that one call looks at in the order of creation, if the time of a page is bounded: some ms of a storage. */
+const maxScanned = 2_000
 
 /** @param types stored types; undefined: all */
 export async function listRecords(

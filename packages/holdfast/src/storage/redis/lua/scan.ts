@@ -37,7 +37,13 @@ const ranks = `
 -- A segment: 1 set  2 whether the bounds are members, not scores  3 least and  4 greatest bound  5 score and  6 member to go on from
 -- 7 length of what stands before the id in a member; false: the member names the instant of creation too
 -- 8 members after which it counts as read to its end, or false
-local function at_time(bound) return (string.gsub(bound, 'now', format('%.0f', now))) end
+local times = {}
+local function at_time(bound)
+  -- Many segments have the same bound.
+  local time = times[bound] or string.gsub(bound, 'now', format('%.0f', now))
+  times[bound] = time
+  return time
+end
 -- The prefix of the keys of its type, and the name of the set. Jobs of these sets may be listed by several in one entry
 -- (move/claims.ts, move/ends.ts, move/lots.ts).
 local leased, ended, ready = 'leases', 'done:${state.completed}', 'ready:0'
