@@ -55,15 +55,16 @@ const ofTypes = ({ at }: Sql): Statement => ({
          WHERE y.name = ANY (${listParam(1, 'text[]')}) LIMIT ${param(2, 'integer')}`,
 })
 
+const isInRange = (row: string): string =>
+  `${row}.created_at >= ${param(1, 'double precision')} AND ${row}.created_at < ${param(2, 'double precision')}
+   AND ${row}.created_at <= ${param(3, 'double precision')}`
+
 /**
  * Of the next jobs by creation, the last instant, and that of the first job behind it. No row: there is none. $1, $2: created from and
  * before; $3: created then or earlier; $4: the number of jobs.
  */
 function edgeStatement({ at }: Sql, order: Order): Statement {
   const [beyond, first] = order === 'asc' ? ['>', 'min'] : ['<', 'max']
-  const isInRange = (row: string): string =>
-    `${row}.created_at >= ${param(1, 'double precision')} AND ${row}.created_at < ${param(2, 'double precision')}
-     AND ${row}.created_at <= ${param(3, 'double precision')}`
   return {
     name: '',
     text: `SELECT ${columns('last', 'next')} FROM (
