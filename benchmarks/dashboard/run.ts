@@ -1,12 +1,16 @@
-// npm run bench:dashboard -- [--driver sqlite] [--jobs 1000000] [--types 1000] [--at URL] [--only fill|measure]
+// npm run bench:dashboard -- [--driver sqlite] [--jobs 1000000] [--types 1000] [--at URL] [--only fill|measure] [--rounds 5]
 //
 // What the first screens of the dashboard cost a server with many jobs: the figure of the page's own cost line, for the overview and for
-// the first page of each kind of filter. Each is asked of a new dashboard, so that no answer is shared. `--at` names a server that
-// runs already (of sqlite: a file), so that it can be filled in one call, and measured in others when nothing else runs.
+// the first page of each kind of filter: median, and least beside it, because others may use the machine. Each is asked of a new
+// dashboard, so that no answer is shared. The count of all jobs runs beside the requests, and has a line of its own, without a bound.
+// `--at` names a server that runs already (of sqlite: a file), so that it can be filled in one call, and measured in others when
+// nothing else runs.
 
+import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { createDashboard } from '@holdfast/dashboard'
+import { createDashboard, type Dashboard } from '@holdfast/dashboard'
 import type { Storage } from 'holdfast'
 import { PostgresStorage } from 'holdfast/postgres'
 import { RedisStorage } from 'holdfast/redis'
@@ -24,11 +28,14 @@ const { values } = parseArgs({
     types: { type: 'string', default: '1000' },
     at: { type: 'string' },
     only: { type: 'string' },
+    rounds: { type: 'string', default: '5' },
   },
 })
 const [jobs, types] = [Number(values.jobs), Number(values.types)]
 /** The bound of a figure, in ms, and how often each is measured. */
-const [boundMs, rounds] = [50, 5]
+const [boundMs, rounds] = [50, Number(values.rounds)]
+/** Pause between two looks for the end of a count, in ms. */
+const lookMs = 10
 
 const list = (q: string): string => `jobs?${new URLSearchParams({ q })}`
 const views: Readonly<Record<string, string>> = {
@@ -76,27 +83,52 @@ function storageAt(driver: string, at: string): Storage {
   return new SqliteStorage({ path: at, durability: 'relaxed', callTimeoutMs })
 }
 
-/** Infinity: the storage did not answer in time. */
-async function costOf(storage: Storage, path: string): Promise<number> {
+interface Cost {
+  /** Infinity: the storage did not answer in time. */
+  readonly costMs: number
+  readonly countMs?: number
+}
+
+async function ask(dashboard: Dashboard, path: string): Promise<Cost> {
+  const response = await dashboard(new Request(`http://localhost/api/${path}`))
+  if (response.status === 503) return { costMs: Infinity }
+  if (response.status !== 200) throw new Error(`${path}: ${response.status} ${await response.text()}`)
+  return (await response.json()) as Cost
+}
+
+/** What a view costs, and what the count took that it began. */
+async function costOf(storage: Storage, path: string): Promise<Required<Cost>> {
   const dashboard = createDashboard({ storage, authorize: () => ({ actor: 'bench' }) })
   try {
-    const response = await dashboard(new Request(`http://localhost/api/${path}`))
-    if (response.status === 503) return Infinity
-    if (response.status !== 200) throw new Error(`${path}: ${response.status} ${await response.text()}`)
-    return ((await response.json()) as { costMs: number }).costMs
+    const { costMs } = await ask(dashboard, path)
+    for (;;) {
+      const { countMs } = await ask(dashboard, 'summary')
+      if (countMs !== undefined) return { costMs, countMs }
+      await setTimeout(lookMs)
+    }
   } finally {
     await dashboard.close()
   }
 }
 
 async function measure(driver: string, storage: Storage): Promise<void> {
+  const counts: number[] = []
   for (const [name, path] of Object.entries(views)) {
     const costs: number[] = []
-    for (let round = 0; round < rounds; round++) costs.push(await costOf(storage, path))
+    for (let round = 0; round < rounds; round++) {
+      const { costMs, countMs } = await costOf(storage, path)
+      costs.push(costMs)
+      counts.push(countMs)
+    }
     const cost = costs.includes(Infinity) ? Infinity : median(costs)
-    const mark = cost === Infinity ? '  no answer in time' : cost <= boundMs ? '' : `  over ${boundMs} ms`
-    console.log(`${driver.padEnd(9)} ${name.padEnd(22)} ${cost.toFixed(1).padStart(8)} ms${mark}`)
+    print(driver, name, costs, cost === Infinity ? 'no answer in time' : cost <= boundMs ? '' : `over ${boundMs} ms`)
   }
+  print(driver, 'the count, beside them', counts, `load ${loadavg()[0]!.toFixed(1)} on ${cpus().length} cores`)
+}
+
+function print(driver: string, name: string, costs: readonly number[], mark: string): void {
+  const [middle, least] = [median(costs), Math.min(...costs)].map((cost) => cost.toFixed(1).padStart(8))
+  console.log(`${driver.padEnd(9)} ${name.padEnd(22)} ${middle} ms, least ${least} ms  ${mark}`.trimEnd())
 }
 
 for (const driver of values.driver) {

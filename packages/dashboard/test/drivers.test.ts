@@ -50,7 +50,7 @@ for (const driver of driverNames) {
       const { client } = open({ storage })
       const { types, totals } = await client.view<Overview>('overview')
       assert.equal(types[0]!.name, 'webhooks')
-      assert.equal(totals.states.failing, 3)
+      assert.equal(totals!.states.failing, 3)
       const { findings } = await client.view<FindingsPage>('findings')
       assert.ok(findings.some(({ code }) => code === 'no_worker'))
       const { points } = await client.view<HistoryPage>('history?range=1h')

@@ -51,7 +51,7 @@ describe('many types', () => {
 
   test('[F43] the overview counts all types by one call', async () => {
     const { data, calls } = await cost<Overview>('overview')
-    assert.deepEqual([data.totals.types, data.types.length], [types, types])
+    assert.deepEqual([data.totals!.types, data.types.length], [types, types])
     assert.deepEqual(calls, { count: 1, 'kv.list': 1 })
   })
 

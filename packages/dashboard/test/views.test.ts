@@ -55,7 +55,7 @@ test('overview: totals, types by what needs attention, workers', async (t) => {
   await waiting.enqueue('w', 1)
   await mail.pause({ by: 'bob' })
   const { totals, types } = await client.view<Overview>('overview')
-  assert.deepEqual([totals.states.failed, totals.states.completed, totals.due, totals.paused], [2, 1, 1, 1])
+  assert.deepEqual([totals!.states.failed, totals!.states.completed, totals!.due, totals!.paused], [2, 1, 1, 1])
   assert.deepEqual(
     types.map(({ name, attention, workers }) => [name, attention, workers]),
     [

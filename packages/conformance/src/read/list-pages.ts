@@ -5,6 +5,14 @@ import type { ListQuery, Storage } from 'holdfast/storage'
 import type { Case } from '../case.ts'
 import { idsOf } from '../records.ts'
 
+/** Pages of an index over creation have every job. Without one, a storage says that it has not looked at all. */
+async function assertPages(storage: Storage, query: ListQuery, all: readonly string[]): Promise<void> {
+  const { truncated } = await storage.list(query)
+  const ids = await pages(storage, query)
+  assert.ok(!truncated || !storage.settings.createdIndexed)
+  assert.deepEqual(ids, truncated ? all.filter((id) => ids.includes(id)) : all, `${query.maxScanned}, ${query.limit}`)
+}
+
 /** Reads all pages and calls `between` after each. */
 async function pages(storage: Storage, query: ListQuery, between: (page: number) => Promise<void> = async () => {}) {
   const ids: string[] = []
@@ -36,6 +44,32 @@ export const listPageCases: readonly Case[] = [
       },
     })),
   ),
+  ...(['asc', 'desc'] as const).map((order): Case => ({
+    name: `pages in order ${order} that may look at few jobs have every row once, also rows of one instant`,
+    proves: ['F30'],
+    run: async ({ storage, job, advance, unit }) => {
+      for (const delayMs of [1_000_000, 0, 1_000_000, 0, 0, 1_000_000]) {
+        const group = delayMs > 0 && { group: { key: 'g' } }
+        await storage.add(Array.from({ length: 4 }, () => job({ delayMs, ...group })))
+        await advance(unit)
+      }
+      // A storage may have an index for the one and not for the other.
+      for (const filter of [{ states: ['scheduled'] }, { group: 'g' }] as const) {
+        const query = { of: 'jobs', order, ...filter } as const
+        const { items } = await storage.list({ ...query, limit: 100 })
+        const all = idsOf(items)
+        assert.equal(all.length, 12)
+        for (const maxScanned of [1, 3, 4, 5, 9, 1000]) {
+          for (const limit of [1, 3, 100]) {
+            await assertPages(storage, { ...query, limit, maxScanned }, all)
+          }
+        }
+        const at = items[4]!.createdAt
+        const half = order === 'asc' ? { createdFrom: at } : { createdTo: at + 1 }
+        await assertPages(storage, { ...query, ...half, limit: 2, maxScanned: 2 }, all.slice(4))
+      }
+    },
+  })),
   {
     name: 'a page has no more rows than its limit, and the last page has no cursor',
     run: async ({ storage, added }) => {

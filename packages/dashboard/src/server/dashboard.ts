@@ -107,7 +107,7 @@ class DashboardServer {
   }
 
   async #api(request: Request, url: URL, path: string, { actor, can }: Granted): Promise<Response> {
-    const call: Call = { actor, can, query: url.searchParams, body: {} }
+    const call: Call = { actor, can, query: url.searchParams, isStream: false, body: {} }
     if (request.method === 'POST') {
       const write = writes.find((route) => route.path === path)
       if (!write) throw notFound()
@@ -141,7 +141,7 @@ class DashboardServer {
     if (!view || path === 'session') throw new RequestError(400, 'INVALID_ARGUMENT', 'of: there is no such view.')
     need(call, view.permission)
     const query = new URLSearchParams(mark === -1 ? '' : of.slice(mark + 1))
-    return { of, read: () => view.run(this.#context, { ...call, query }) }
+    return { of, read: () => view.run(this.#context, { ...call, query, isStream: true }) }
   }
 
   #audit({ method }: Request, { pathname: path }: URL, actor: string | undefined, code: string, why: string): void {

@@ -27,6 +27,8 @@ export interface Call {
   readonly actor: string
   readonly can: ReadonlySet<Permission>
   readonly query: URLSearchParams
+  /** Of the stream of a page: nobody waits for this answer alone. */
+  readonly isStream: boolean
   /** Of a POST. */
   readonly body: Readonly<Record<string, unknown>>
 }

@@ -57,6 +57,16 @@ export class SharedReads {
     return isStale ? Promise.resolve(known.answer as TimedRead<T>) : read
   }
 
+  /** The answer if it is known, or there within a time; undefined if not: the read goes on, and the next call may have it. */
+  soon<T>(key: string, maxAgeMs: number, waitMs: number, run: () => Promise<T>): Promise<TimedRead<T> | undefined> {
+    return new Promise((resolve, reject) => {
+      const timer = this.#clock.after(waitMs, () => resolve(undefined), { keepsAlive: false })
+      this.read(key, maxAgeMs, run)
+        .then(resolve, reject)
+        .finally(() => timer.cancel())
+    })
+  }
+
   /** After a write: what was read before it is old. */
   clear(): void {
     this.#entries.clear()

@@ -82,9 +82,10 @@ export class Streams {
       let json: string
       let at: number
       let costMs = 0
+      let countMs: number | undefined
       try {
         const answer = await read()
-        ;({ at, costMs } = answer)
+        ;({ at, costMs, countMs } = answer)
         json = toJson(answer.data)
       } catch (thrown) {
         const { code, message } = requestErrorOf(thrown, this.#onInternal)
@@ -95,7 +96,7 @@ export class Streams {
       const before = sent.get(of)
       if (!this.#open.has(end) || (before?.json === json && before.at === at)) return
       sent.set(of, { json, at })
-      const head = `{"of":${JSON.stringify(of)},"now":${clock.now()},"at":${at},"costMs":${costMs}`
+      const head = `{"of":${JSON.stringify(of)},"now":${clock.now()},"at":${at},"costMs":${costMs}${countMs === undefined ? '' : `,"countMs":${countMs}`}`
       // The same data, read again: only its time is news.
       send(before?.json === json ? 'same' : event, before?.json === json ? `${head}}` : `${head},"data":${json}}`)
     }

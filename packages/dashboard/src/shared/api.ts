@@ -22,8 +22,10 @@ import type { JobAction, JobState } from './states.ts'
 export interface Answer<T> {
   /** When the storage was read: epoch ms, by the clock of the server. */
   readonly at: number
-  /** How long the read took, in ms. Viewers share one read. */
+  /** How long the read took, in ms. Viewers share one read. Of a view of counts alone: how long this request waited for them. */
   readonly costMs: number
+  /** How long the count took that a view of counts shows, in ms. It runs beside the requests. Absent: the first one is under way. */
+  readonly countMs?: number
   readonly data: T
 }
 
@@ -64,7 +66,8 @@ export interface Totals {
 }
 
 export interface Overview {
-  readonly totals: Totals
+  /** Absent: the first count is under way. The stream of the page has them once it is done. */
+  readonly totals?: Totals
   /** By what needs attention. */
   readonly types: readonly TypeRow[]
   /** Types that are left out, because there are more than a page shows. */
@@ -88,7 +91,8 @@ export interface TypesPage {
 
 /** Counts beside the navigation. */
 export interface Summary {
-  readonly totals: Totals
+  /** Absent: as of the overview. */
+  readonly totals?: Totals
 }
 
 export type { AuditPage, Finding, HistoryRange, JobTree, TreeJob } from 'holdfast'
@@ -125,7 +129,7 @@ export interface JobsPage {
   readonly sort: SortOrder
   readonly items: readonly JobRow[]
   readonly nextCursor?: string
-  /** The storage stopped after 100,000 jobs. */
+  /** The storage looked at a part of the jobs. */
   readonly truncated?: true
   /** Names of all types, for completion. */
   readonly types: readonly { readonly face: string; readonly name: string }[]

@@ -143,6 +143,10 @@ export function checkListQuery(query: ListQuery): void {
   if (query.by !== undefined && query.by !== 'created' && query.by !== 'place') {
     throw invalidArgument('list: by', "'created' or 'place'", query.by)
   }
+  const { maxScanned = 1 } = query
+  if (!Number.isInteger(maxScanned) || maxScanned < 1) {
+    throw invalidArgument('list: maxScanned', 'an integer of at least 1', maxScanned)
+  }
   if (query.where) checkWhere(query.where)
 }
 

@@ -722,6 +722,12 @@ export interface ListQuery {
   readonly cursor?: string
   /** Integer 1 … 1000. */
   readonly limit: number
+  /**
+   * Jobs that a page by creation looks at, about: an integer of at least 1. With `settings.createdIndexed`, a page may then have fewer
+   * items than the limit, or none, and still a nextCursor; without, it is `truncated`. Jobs of one instant are looked at together.
+   * A driver that has the jobs in its own memory may look at all. @default no bound
+   */
+  readonly maxScanned?: number
   readonly parts?: readonly RecordPart[]
 }
 export interface Page {
@@ -729,8 +735,8 @@ export interface Page {
   /** Absent on the last page. */
   readonly nextCursor?: string
   /**
-   * The storage has no index for the query, and stopped after 100,000 records: there may be more. For a `where`, if `searchIndexed`
-   * is false; by creation, if it keeps no order by date.
+   * The storage has no index for the query, and stopped after 100,000 records, or after `maxScanned`: there may be more. For a `where`,
+   * if `searchIndexed` is false; by creation, if it keeps no order by date.
    */
   readonly truncated?: true
 }

@@ -145,6 +145,8 @@ const connections = {
 /** Counts are read every 5 s: older ones say so. */
 const oldMs = 15_000
 
+const ageText = (age: number): string => (age < 1_000 ? 'just now' : `${duration(Math.floor(age / 1_000) * 1_000)} ago`)
+
 function Footer({ live: { answer } }: { readonly live: Live<Summary> }) {
   const age = answer ? Math.max(0, time.value - answer.at) : 0
   return (
@@ -153,8 +155,10 @@ function Footer({ live: { answer } }: { readonly live: Live<Summary> }) {
       <span>{connections[connection.value]}</span>
       {answer && (
         <span>
-          counts read {age < 1_000 ? 'just now' : `${duration(Math.floor(age / 1_000) * 1_000)} ago`} in{' '}
-          {number(answer.costMs)} ms, other reads of this page took {number(pageCostMs.value)} ms, for all viewers
+          {answer.countMs === undefined
+            ? 'the jobs are being counted'
+            : `counts read ${ageText(age)} in ${number(answer.countMs)} ms`}
+          , other reads of this page took {number(pageCostMs.value)} ms, for all viewers
         </span>
       )}
     </footer>

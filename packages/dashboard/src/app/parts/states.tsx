@@ -6,10 +6,15 @@ import { after } from '../lib/clock.ts'
 import type { Live } from '../state/live.ts'
 import { Icon } from './icon.tsx'
 
-/** Nothing for 300 ms: most answers come earlier, and a flash of a placeholder is noise. */
-function Loading() {
+/** False for 300 ms: most answers come earlier, and a flash of a placeholder is noise. */
+export function useSlow(): boolean {
   const [isSlow, setSlow] = useState(false)
   useEffect(() => after(300, () => setSlow(true)), [])
+  return isSlow
+}
+
+function Loading() {
+  const isSlow = useSlow()
   return <div class="empty">{isSlow ? <p class="muted">Reading the storage…</p> : null}</div>
 }
 

@@ -79,7 +79,10 @@ function watch(of: string): () => void {
 async function fetchOnce(of: string): Promise<boolean> {
   const { state } = entryOf(of)
   try {
-    state.value = { answer: await get(of) }
+    const answer = await get(of)
+    // The stream may have brought the counts since this was asked for.
+    const isBehind = answer.countMs === undefined && state.peek().answer?.countMs !== undefined
+    if (!isBehind) state.value = { answer }
     sumCosts()
     return true
   } catch (error) {
@@ -126,20 +129,22 @@ function connect(): void {
 }
 
 function receive(kind: string, text: string): void {
-  const { of, now, at, costMs, data } = parse(text) as {
+  const { of, now, at, costMs, countMs, data } = parse(text) as {
     of: string
     now: number
     at: number
     costMs: number
+    countMs?: number
     data?: unknown
   }
   setServerTime(now)
   const entry = watched.get(of)
   if (!entry) return
   const { state } = entry
+  const times = { at, costMs, ...(countMs !== undefined && { countMs }) }
   if (kind === 'problem') state.value = { ...state.peek(), problem: data as Failure }
-  else if (kind === 'answer') state.value = { answer: { at, costMs, data } }
-  else if (state.peek().answer) state.value = { answer: { at, costMs, data: state.peek().answer!.data } }
+  else if (kind === 'answer') state.value = { answer: { ...times, data } }
+  else if (state.peek().answer) state.value = { answer: { ...times, data: state.peek().answer!.data } }
   sumCosts()
 }
 

@@ -3,7 +3,7 @@
 import type { NamedType, WorkerInfo } from 'holdfast'
 import type { Answer, HistoryMark, HistoryPage, HistoryRange } from '../../shared/api.ts'
 import { answerOf, type Call, type Context } from '../route.ts'
-import { readCounts } from './counts.ts'
+import { readWorkers } from './counts.ts'
 
 /** Workers write it every 10 s. */
 const historyMs = 10_000
@@ -16,8 +16,8 @@ export async function history(context: Context, { query }: Call): Promise<Answer
   const type: NamedType | undefined = face === null || name === null ? undefined : { face, name }
   const key = JSON.stringify(['history', range, type?.face, type?.name])
   const read = await reads.read(key, historyMs, () => handles.reader.history(range, type))
-  const { value: counts } = await readCounts(context)
-  return answerOf(read, (found) => ({ ...found, marks: marksOf(counts.workers, found) }))
+  const { value: workers } = await readWorkers(context)
+  return answerOf(read, (found) => ({ ...found, marks: marksOf(workers, found) }))
 }
 
 /** Workers that began in one step are one mark: a deployment starts many. Those that have ended since are not known. */

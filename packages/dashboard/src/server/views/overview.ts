@@ -3,18 +3,19 @@
 import type { TypeSummary, WorkerInfo } from 'holdfast'
 import type { Answer, Attention, Overview, Summary, TypeRow } from '../../shared/api.ts'
 import { largestPage } from '../../shared/api.ts'
-import { answerOf, type Context } from '../route.ts'
-import { type Counts, readCounts, totalsOf } from './counts.ts'
+import type { Call, Context } from '../route.ts'
+import { answerOfCounts, type Counts, totalsOf } from './counts.ts'
 
 /** A job that has been due for longer makes its type late. */
 const lateMs = 60_000
 
-export async function summary(context: Context): Promise<Answer<Summary>> {
-  return answerOf(await readCounts(context), (counts) => ({ totals: totalsOf(counts) }))
+export function summary(context: Context, call: Call): Promise<Answer<Summary>> {
+  return answerOfCounts(context, call, (counts) => (counts ? { totals: totalsOf(counts) } : {}))
 }
 
-export async function overview(context: Context): Promise<Answer<Overview>> {
-  return answerOf(await readCounts(context), (counts) => {
+export function overview(context: Context, call: Call): Promise<Answer<Overview>> {
+  return answerOfCounts(context, call, (counts) => {
+    if (!counts) return { types: [], cut: 0 }
     const rows = typeRows(counts)
     return { totals: totalsOf(counts), types: rows.slice(0, largestPage), cut: Math.max(0, rows.length - largestPage) }
   })

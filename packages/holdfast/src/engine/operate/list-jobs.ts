@@ -11,12 +11,14 @@ export interface JobPage<TPayload = unknown> {
   readonly items: readonly JobItem<TPayload>[]
   /** For the next page. Absent on the last one. A page with few items, or none, may have one. */
   readonly nextCursor?: string
-  /** The storage has no index for `where` or `order`, and stopped after 100,000 jobs: there may be more. */
+  /** The storage has no index for `where` or `order`, and stopped after 100,000 jobs, with `maxMs` after 2,000: there may be more. */
   readonly truncated?: true
 }
 
 /** Calls to the storage for one page. */
 const maxCalls = 20
+/** Jobs that one call looks at in the order of creation, if the time of a page is bounded: some ms of a storage. */
+const maxScanned = 2_000
 
 /** @param types stored types; undefined: all */
 export async function listRecords(
@@ -25,13 +27,14 @@ export async function listRecords(
   types: readonly string[] | undefined,
   parts: readonly RecordPart[],
 ): Promise<Page> {
-  const { createdFrom, createdTo, order, limit, maxMs = Infinity } = query
+  const { createdFrom, createdTo, order, limit, maxMs } = query
   const isByCreation = order === undefined ? createdFrom !== undefined || createdTo !== undefined : order !== 'place'
   const fixed = {
     of: 'jobs',
     ...conditionsOf(query, types),
     by: isByCreation ? 'created' : 'place',
     order: order === 'place' ? undefined : order,
+    ...(isByCreation && maxMs !== undefined && { maxScanned }),
     parts,
   } as const
   const items: JobRecord[] = []
@@ -42,7 +45,7 @@ export async function listRecords(
     items.push(...page.items)
     cursor = page.nextCursor
     if (cursor === undefined) return { ...page, items }
-    const isOver = calls === maxCalls || clock.monotonic() - startedAt >= maxMs
+    const isOver = calls === maxCalls || clock.monotonic() - startedAt >= (maxMs ?? Infinity)
     if (items.length >= limit || isOver) return { ...page, items }
   }
 }

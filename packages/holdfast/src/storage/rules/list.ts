@@ -35,6 +35,25 @@ export function pageOf(move: Move, query: ListQuery, found: readonly Job[]): Pag
   return { items, nextCursor: encodeCursor(listKeyOf(found[query.limit - 1]!)) }
 }
 
+/** Where a page ends that looks at some jobs only: after all jobs of the instant `last`. `next` is the instant of the first job behind. */
+export interface Edge {
+  readonly last: number
+  readonly next: number
+}
+
+/** A page of the jobs before an edge. Undefined: of all. @param found as of pageOf() */
+export function pageUpTo(move: Move, query: ListQuery, found: readonly Job[], edge: Edge | undefined): Page {
+  const page = pageOf(move, query, found)
+  if (!edge || page.nextCursor !== undefined) return page
+  return { ...page, nextCursor: encodeCursor(edgeKey(edge, query)) }
+}
+
+/** No type has an empty name: the key is before all jobs of its instant. A descending list has passed them. */
+const edgeKey = ({ last, next }: Edge, { order }: ListQuery): ListKey => [order === 'asc' ? next : last, '', '']
+
+/** True of the cursor of a page that ended at an edge. */
+export const isEdge = ([, type]: readonly [unknown, string?, ...unknown[]]): boolean => type === ''
+
 const encodeCursor = (key: ListKey): string => Buffer.from(JSON.stringify(key)).toString('base64url')
 
 /** The key after which the page begins. @throws TypeError INVALID_ARGUMENT */

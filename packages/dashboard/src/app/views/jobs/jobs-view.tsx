@@ -110,7 +110,7 @@ export function JobsView() {
             )}
             {page.truncated && (
               <p class="muted">
-                The storage has no index for this filter and stopped after 100,000 jobs. There may be more.
+                The storage has no index for this filter or order, and looked at a part of the jobs. There may be more.
               </p>
             )}
             <Pager page={page} cursor={cursor} />

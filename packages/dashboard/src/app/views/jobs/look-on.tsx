@@ -8,7 +8,7 @@ import { get } from '../../state/api.ts'
 import { setQuery, to } from '../../state/location.ts'
 
 /** Pages that are asked for before a person decides whether to go on. */
-const mostPages = 50
+const mostPages = 100
 
 interface LookOnProps {
   readonly q: string | undefined

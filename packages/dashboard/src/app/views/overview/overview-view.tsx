@@ -1,12 +1,12 @@
 // Is it well? What is late, what fails, who works.
 
-import type { Overview, Totals } from '../../../shared/api.ts'
+import type { Overview, Totals, TypeRow } from '../../../shared/api.ts'
 import { counted, duration, number, shortNumber } from '../../lib/words.ts'
 import { jobsHref } from '../../lib/links.ts'
 import { Bar } from '../../parts/bar.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { SparkLine } from '../../parts/spark-line.tsx'
-import { Empty, Loaded } from '../../parts/states.tsx'
+import { Empty, Loaded, useSlow } from '../../parts/states.tsx'
 import { useLive } from '../../state/live.ts'
 import { hrefOf } from '../../state/location.ts'
 import { FindingStrip } from './finding-strip.tsx'
@@ -25,32 +25,65 @@ export function OverviewView() {
       </header>
       <Loaded live={live} what="Reading the counts">
         {(overview) =>
-          overview.types.length === 0 ? <NewInstall /> : <Filled overview={overview} at={live.answer!.at} />
+          overview.totals?.types === 0 ? <NewInstall /> : <Filled overview={overview} at={live.answer!.at} />
         }
       </Loaded>
     </>
   )
 }
 
-function Filled({ overview, at }: { readonly overview: Overview; readonly at: number }) {
-  const verdict = verdictOf(overview)
+/** What needs no counts is there before the first of them. */
+function Filled({ overview: { totals, types, cut }, at }: { readonly overview: Overview; readonly at: number }) {
   return (
     <>
-      <div class={`verdict ${verdict.isWell ? 'well' : 'unwell'}`}>
-        <Icon name={verdict.isWell ? 'completed' : 'warning'} size={20} />
-        <div>
-          <strong>{verdict.title}</strong>
-          <span>{verdict.detail}</span>
-        </div>
-      </div>
+      {totals ? <VerdictStrip types={types} totals={totals} /> : <Counting />}
       <FindingStrip />
-      <Tiles totals={overview.totals} at={at} />
+      {totals ? <Tiles totals={totals} at={at} /> : <EmptyTiles />}
       <HistoryCharts />
-      <TypesTable types={overview.types} />
-      {overview.cut > 0 && (
-        <p class="muted">{counted(overview.cut, 'more type')} need less attention and are not shown.</p>
-      )}
+      {totals && <TypesTable types={types} />}
+      {cut > 0 && <p class="muted">{counted(cut, 'more type')} need less attention and are not shown.</p>}
     </>
+  )
+}
+
+function VerdictStrip({ types, totals }: { readonly types: readonly TypeRow[]; readonly totals: Totals }) {
+  const { isWell, title, detail } = verdictOf(types, totals)
+  return (
+    <div class={`verdict ${isWell ? 'well' : 'unwell'}`}>
+      <Icon name={isWell ? 'completed' : 'warning'} size={20} />
+      <div>
+        <strong>{title}</strong>
+        <span>{detail}</span>
+      </div>
+    </div>
+  )
+}
+
+function Counting() {
+  const isSlow = useSlow()
+  return (
+    <div class="verdict">
+      <Icon name="queued" size={20} />
+      <div>
+        <strong>{isSlow ? 'Counting the jobs…' : '\u00a0'}</strong>
+        <span>{isSlow ? 'There are many. The rest of the page does not wait for it.' : '\u00a0'}</span>
+      </div>
+    </div>
+  )
+}
+
+function EmptyTiles() {
+  return (
+    <div class="tiles">
+      {['Due now', 'Completed per minute', 'Failed', 'Workers'].map((name) => (
+        <div class="tile" key={name}>
+          <span class="tile-name">{name}</span>
+          <span class="tile-value num">–</span>
+          <span class="tile-note">&nbsp;</span>
+          <SparkLine values={[]} />
+        </div>
+      ))}
+    </div>
   )
 }
 

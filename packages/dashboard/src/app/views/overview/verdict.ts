@@ -1,6 +1,6 @@
 // One sentence that says whether all is well, and what is wrong first.
 
-import type { Attention, Overview } from '../../../shared/api.ts'
+import type { Attention, Totals, TypeRow } from '../../../shared/api.ts'
 import { counted, duration } from '../../lib/words.ts'
 
 interface Verdict {
@@ -12,7 +12,7 @@ interface Verdict {
 /** A type that is only paused, or has failed jobs of long ago, is no emergency; one that does not move is. */
 const urgent: readonly Attention[] = ['no_worker', 'late']
 
-export function verdictOf({ types, totals }: Overview): Verdict {
+export function verdictOf(types: readonly TypeRow[], totals: Totals): Verdict {
   const stuck = types.filter(({ attention }) => attention.some((reason) => urgent.includes(reason)))
   const [first] = stuck
   if (first) {

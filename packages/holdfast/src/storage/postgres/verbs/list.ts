@@ -3,7 +3,7 @@
 // over. All statements see one snapshot.
 
 import { stateCodes } from '../../rules/job/codes.ts'
-import { decodeCursor, pageOf } from '../../rules/list.ts'
+import { decodeCursor, type Edge, isEdge, type ListKey, pageUpTo } from '../../rules/list.ts'
 import type { JobState, ListQuery, Page } from '../../storage.ts'
 import type { Connection, Statement, Value } from '../connection/database.ts'
 import { LoadedRows } from '../rules/loaded-rows.ts'
@@ -26,6 +26,7 @@ type Order = 'asc' | 'desc'
 
 export type ListStatements = Readonly<Record<Source, Readonly<Record<Order, Statement>>>> & {
   readonly ofTypes: Statement
+  readonly edge: Readonly<Record<Order, Statement>>
 }
 
 export function listStatements(sql: Sql): ListStatements {
@@ -33,7 +34,14 @@ export function listStatements(sql: Sql): ListStatements {
     asc: listStatement(sql, source, 'asc'),
     desc: listStatement(sql, source, 'desc'),
   })
-  return { jobs: both('jobs'), few: both('few'), values: both('values'), range: both('range'), ofTypes: ofTypes(sql) }
+  return {
+    jobs: both('jobs'),
+    few: both('few'),
+    values: both('values'),
+    range: both('range'),
+    ofTypes: ofTypes(sql),
+    edge: { asc: edgeStatement(sql, 'asc'), desc: edgeStatement(sql, 'desc') },
+  }
 }
 
 /** Jobs that are sorted at most. */
@@ -46,6 +54,27 @@ const ofTypes = ({ at }: Sql): Statement => ({
            SELECT j.tid, j.id FROM ${at}jobs AS j WHERE j.tid = y.tid ORDER BY j.tid, j.id LIMIT ${param(2, 'integer')}) AS j
          WHERE y.name = ANY (${listParam(1, 'text[]')}) LIMIT ${param(2, 'integer')}`,
 })
+
+const isInRange = (row: string): string =>
+  `${row}.created_at >= ${param(1, 'double precision')} AND ${row}.created_at < ${param(2, 'double precision')}
+   AND ${row}.created_at <= ${param(3, 'double precision')}`
+
+/**
+ * Of the next jobs by creation, the last instant, and that of the first job behind it. No row: there is none. $1, $2: created from and
+ * before; $3: created then or earlier; $4: the number of jobs.
+ */
+function edgeStatement({ at }: Sql, order: Order): Statement {
+  const [beyond, first] = order === 'asc' ? ['>', 'min'] : ['<', 'max']
+  return {
+    name: '',
+    text: `SELECT ${columns('last', 'next')} FROM (
+             SELECT j.created_at AS last FROM ${at}jobs AS j WHERE ${isInRange('j')}
+             ORDER BY j.created_at ${order} LIMIT 1 OFFSET ${param(4, 'integer')} - 1) AS l
+           CROSS JOIN LATERAL (
+             SELECT ${first}(n.created_at) AS next FROM ${at}jobs AS n WHERE n.created_at ${beyond} last AND ${isInRange('n')}) AS n
+           WHERE next IS NOT NULL`,
+  }
+}
 
 /** A column of the job; of a chain: of its last job. */
 const ofTail = (name: string): string =>
@@ -130,16 +159,17 @@ function listStatement(sql: Sql, source: Source, order: Order): Statement {
 export async function list(open: OpenStorage, query: ListQuery): Promise<Page> {
   if (query.by === 'place') return listByPlace(open, query)
   const { database, types } = open
-  const [at, type, id] = query.cursor === undefined ? [null] : decodeCursor(query.cursor)
-  const values = [
+  const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor)
+  const [at = null, type, id] = after ?? []
+  const valuesUpTo = (edge: Edge | undefined): Value[] => [
     query.types ? arrayOf(query.types.map(encodeText)) : null,
     query.states ? arrayOf(query.states.map((state: JobState) => stateCodes[state])) : null,
     String(query.of === 'chains'),
     encodeOptionalText(query.chain?.type),
     encodeOptionalText(query.chain?.id),
     String(query.rootOnly === true),
-    query.createdFrom ?? 0,
-    query.createdTo ?? 'Infinity',
+    edge && query.order !== 'asc' ? edge.last : (query.createdFrom ?? 0),
+    edge && query.order === 'asc' ? edge.next : (query.createdTo ?? 'Infinity'),
     at,
     encodeOptionalText(type),
     encodeOptionalText(id),
@@ -147,9 +177,11 @@ export async function list(open: OpenStorage, query: ListQuery): Promise<Page> {
     ...requestedParts(query.parts),
     encodeOptionalText(query.group),
   ]
-  const rows = await listTransaction(database, async (connection) => {
-    const [source, params] = await sourceOf(open, connection, query)
-    return connection.query(open.statements.list[source][query.order ?? 'desc'], [...values, ...params])
+  const { rows, edge } = await listTransaction(database, async (connection) => {
+    const [source, params] = await sourceOf(open, connection, query, after)
+    const end = source === 'jobs' ? await edgeOf(open, connection, query, after) : undefined
+    const statement = open.statements.list[source][query.order ?? 'desc']
+    return { rows: await connection.query(statement, [...valuesUpTo(end), ...params]), edge: end }
   })
   const loaded = new LoadedRows()
   const found: number[] = []
@@ -165,11 +197,34 @@ export async function list(open: OpenStorage, query: ListQuery): Promise<Page> {
     jobs.map((row) => Number(row[cell.tid])),
   )
   const set = new WorkingSet(loaded, types, true)
-  return pageOf(new PostgresMove(set, Number(rows[0]?.[0] ?? 0)), query, set.jobsOf(found))
+  return pageUpTo(new PostgresMove(set, Number(rows[0]?.[0] ?? 0)), query, set.jobsOf(found), edge)
+}
+
+/** Undefined: the page may look at all jobs. */
+async function edgeOf(
+  { statements }: OpenStorage,
+  connection: Connection,
+  { order = 'desc', createdFrom = 0, createdTo = Infinity, maxScanned }: ListQuery,
+  after: ListKey | undefined,
+): Promise<Edge | undefined> {
+  if (maxScanned === undefined) return undefined
+  const [at] = after ?? []
+  const isUp = order === 'asc'
+  const from = isUp ? Math.max(at ?? 0, createdFrom) : createdFrom
+  // Jobs of the instant of an edge were looked at by the page before: they must not count again.
+  const before = !isUp && after && isEdge(after) ? Math.min(after[0], createdTo) : createdTo
+  const values = [from, before, isUp || at === undefined ? Infinity : at, maxScanned]
+  const [row] = await connection.query(statements.list.edge[order], values.map(String))
+  return row && { last: Number(row[0]), next: Number(row[1]) }
 }
 
 /** What to scan for a query, and the parameters for that. */
-async function sourceOf(open: OpenStorage, connection: Connection, query: ListQuery): Promise<[Source, Value[]]> {
+async function sourceOf(
+  open: OpenStorage,
+  connection: Connection,
+  query: ListQuery,
+  after: ListKey | undefined,
+): Promise<[Source, Value[]]> {
   const [first, ...others] = conditionsOf(query.where ?? {})
   if (first) {
     return [
@@ -182,6 +237,8 @@ async function sourceOf(open: OpenStorage, connection: Connection, query: ListQu
       ],
     ]
   }
+  // The page before has found that they are many.
+  if (after && isEdge(after)) return ['jobs', []]
   const refs = (await refsOfTypes(open, connection, query)) ?? (await refsOfStates(open, connection, query))
   if (!refs) return ['jobs', []]
   return ['few', [arrayOf(refs.map(([tid]) => tid)), arrayOf(refs.map(([, id]) => id))]]

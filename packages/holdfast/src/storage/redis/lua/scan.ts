@@ -36,7 +36,14 @@ return pack({ now, answers })
 const ranks = `
 -- A segment: 1 set  2 whether the bounds are members, not scores  3 least and  4 greatest bound  5 score and  6 member to go on from
 -- 7 length of what stands before the id in a member; false: the member names the instant of creation too
-local function at_time(bound) return (string.gsub(bound, 'now', format('%.0f', now))) end
+-- 8 members after which it counts as read to its end, or false
+local times = {}
+local function at_time(bound)
+  -- Many segments have the same bound.
+  local time = times[bound] or string.gsub(bound, 'now', format('%.0f', now))
+  times[bound] = time
+  return time
+end
 -- The prefix of the keys of its type, and the name of the set. Jobs of these sets may be listed by several in one entry
 -- (move/claims.ts, move/ends.ts, move/lots.ts).
 local leased, ended, ready = 'leases', 'done:${state.completed}', 'ready:0'
@@ -46,8 +53,11 @@ local function names_of(segment)
 end
 local function ranks_of(set, segment)
   local by_member, min, max = segment[2], segment[3], segment[4]
-  if by_member then return call('ZCARD', set) - call('ZLEXCOUNT', set, min, '+'), call('ZLEXCOUNT', set, '-', max) end
-  return call('ZCARD', set) - call('ZCOUNT', set, at_time(min), '+inf'), call('ZCOUNT', set, '-inf', at_time(max))
+  local size = call('ZCARD', set)
+  if size == 0 then return 0, 0 end
+  if by_member then return size - call('ZLEXCOUNT', set, min, '+'), call('ZLEXCOUNT', set, '-', max) end
+  local from = min == '-inf' and 0 or size - call('ZCOUNT', set, at_time(min), '+inf')
+  return from, max == '+inf' and size or call('ZCOUNT', set, '-inf', at_time(max))
 end
 `
 
@@ -72,7 +82,8 @@ return pack({ now, answers })
 /**
  * ARGV: the most members to read; whether backwards; segments; for segments of the search index, the last bytes that records of
  * wanted jobs may have, or false. A record ends with its state (codec/record.ts), so no other byte of it has to be read. Then whether
- * the instants are wanted at which the jobs were created: only these bytes are read (move/record.ts).
+ * the instants are wanted at which the jobs were created: only these bytes are read (move/record.ts). Then the instant before which
+ * jobs are passed over, if the instants are wanted.
  *
  * Answers with the number of segments that were read to their end; for each member of a wanted job the number of its segment, its
  * score, itself, and the instant (false: not wanted; -1: the job is gone); and, if a segment was read in part, the score and the member that were read last.
@@ -82,7 +93,7 @@ return pack({ now, answers })
  */
 export const window = `
 ${ranks}
-local most, backwards, segments, states, with_created = unpack(cmsgpack.unpack(ARGV[1]))
+local most, backwards, segments, states, with_created, since = unpack(cmsgpack.unpack(ARGV[1]))
 local is_wanted = {}
 for at = 1, states and #states or 0 do is_wanted[sub(states, at, at)] = true end
 
@@ -113,10 +124,7 @@ local function records_of(segment) return names_of(segment) .. 'job:' end
 
 -- Lists by themselves the jobs that could be among the next ones of a segment, so many at least. edge: the score of the last of them,
 -- if the set has as many. Returns whether no other job could be among them, and whether one was listed.
-local function spread(segment, count, edge)
-  local p, name = names_of(segment)
-  local each = name == leased and claims.spread or name == ended and ends.spread or name == ready and lots.spread
-  if not each then return true, false end
+local function spread(each, p, segment, count, edge)
   local from, to = at_time(segment[3]), at_time(segment[4])
   if segment[5] and backwards then to = segment[5] elseif segment[5] then from = segment[5] end
   if edge and backwards then from = edge elseif edge then to = edge end
@@ -149,15 +157,17 @@ local score, member = false, false
 for index, segment in ipairs(segments) do
   if count >= most then break end
   local set = base .. segment[1]
-  local left = most - count
+  local left = math.min(most - count, segment[8] or INF)
   local from, to = next_ranks(set, segment)
-  local is_spread, any
-  repeat
+  local p, name = names_of(segment)
+  local each = name == leased and claims.spread or name == ended and ends.spread or name == ready and lots.spread
+  local is_spread, any = not each, false
+  while not is_spread do
     local last = backwards and to - 1 - left or from + left
     local edge = to - from > left and call('ZRANGE', set, last, last, 'WITHSCORES')[2]
-    is_spread, any = spread(segment, left + 1, edge)
+    is_spread, any = spread(each, p, segment, left + 1, edge)
     if any then from, to = next_ranks(set, segment) end
-  until is_spread
+  end
   local is_more = to - from > left
   if is_more and backwards then from = to - left elseif is_more then to = from + left end
   local page = to > from and call('ZRANGE', set, from, to - 1, 'WITHSCORES') or {}
@@ -168,12 +178,14 @@ for index, segment in ipairs(segments) do
     member, score = page[at], page[at + 1]
     count = count + 1
     if not states or has_state(segment, member) then
-      found[size + 1], found[size + 2], found[size + 3] = index, score, member
-      found[size + 4] = created_at(segment, member, records)
-      size = size + 4
+      local created = created_at(segment, member, records)
+      if not created or created >= since then
+        found[size + 1], found[size + 2], found[size + 3], found[size + 4] = index, score, member, created
+        size = size + 4
+      end
     end
   end
-  if is_more then break end
+  if is_more and left ~= segment[8] then break end
   finished, score, member = index, false, false
 end
 return pack({ now, finished, found, score, member })

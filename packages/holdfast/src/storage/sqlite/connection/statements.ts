@@ -20,6 +20,14 @@ const list = (beyond: '<' | '>', order: 'ASC' | 'DESC', from = 'holdfast_jobs AS
      AND (:at IS NULL OR (created_at, type.name, job.id) ${beyond} (:at, :type, :id))
    ORDER BY created_at ${order}, type.name ${order}, job.id ${order}`
 
+/** Of the next :most jobs by creation, the last instant, and that of the first job behind it. No row: there is none. */
+const edge = (beyond: '<' | '>', order: 'ASC' | 'DESC', first: 'min' | 'max'): string =>
+  `SELECT last, (SELECT ${first}(created_at) FROM holdfast_jobs
+       WHERE created_at ${beyond} last AND created_at BETWEEN :low AND :high) AS next
+   FROM (SELECT created_at AS last FROM holdfast_jobs WHERE created_at BETWEEN :low AND :high AND created_at < :end
+         ORDER BY created_at ${order} LIMIT 1 OFFSET :most - 1)
+   WHERE next IS NOT NULL`
+
 const candidates = 'json_each(:seqs) AS candidate CROSS JOIN holdfast_jobs AS job ON job.seq = candidate.value'
 
 interface Place {
@@ -247,6 +255,8 @@ const texts = {
   ),
   listUp: rows(list('>', 'ASC')),
   listDown: rows(list('<', 'DESC')),
+  edgeUp: rows(edge('>', 'ASC', 'min')),
+  edgeDown: rows(edge('<', 'DESC', 'max')),
   candidatesUp: rows(list('>', 'ASC', candidates)),
   candidatesDown: rows(list('<', 'DESC', candidates)),
   typesUp: rows('SELECT tid FROM holdfast_types WHERE tid >= ? ORDER BY tid'),

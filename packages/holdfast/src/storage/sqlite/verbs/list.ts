@@ -2,7 +2,7 @@
 // By place, and with `where`, along other indexes.
 
 import type { JobState, ListQuery, Page } from '../../storage.ts'
-import { decodeCursor, matches, pageOf } from '../../rules/list.ts'
+import { decodeCursor, type Edge, isEdge, type ListKey, matches, pageOf, pageUpTo } from '../../rules/list.ts'
 import { stateCodes, stateNames } from '../../rules/job/codes.ts'
 import type { SqliteJob } from '../rules/job.ts'
 import type { SqliteMove } from '../rules/move.ts'
@@ -59,12 +59,12 @@ function idLength({ where = {}, states }: ListQuery, field: string | null): numb
 
 function listByCreation(move: SqliteMove, query: ListQuery): Page {
   const ascending = query.order === 'asc'
-  const [at, type, id] = query.cursor === undefined ? [null, null, null] : decodeCursor(query.cursor)
+  const after = query.cursor === undefined ? undefined : decodeCursor(query.cursor)
+  const [at, type, id] = after ?? [null, null, null]
   const from = query.createdFrom ?? 0
   const to = query.createdTo ?? Number.MAX_SAFE_INTEGER
+  const range = { low: ascending ? Math.max(at ?? from, from) : from, high: ascending ? to : Math.min(at ?? to, to) }
   const params = {
-    low: ascending ? Math.max(at ?? from, from) : from,
-    high: ascending ? to : Math.min(at ?? to, to),
     types: query.types ? JSON.stringify(query.types) : null,
     states: query.states && query.of === 'jobs' ? JSON.stringify(query.states.flatMap(codesOf)) : null,
     chains: query.of === 'chains' ? 1 : 0,
@@ -73,16 +73,35 @@ function listByCreation(move: SqliteMove, query: ListQuery): Page {
     id,
   }
   const { listUp, listDown, candidatesUp, candidatesDown } = move.set.statements
-  const seqs = candidatesOf(move, query)
+  // A page that ended at an edge has found that they are many.
+  const seqs = after && isEdge(after) ? undefined : candidatesOf(move, query)
+  const edge = seqs ? undefined : edgeOf(move, query, range, after)
+  const before = edge && (ascending ? { high: edge.last } : { low: edge.last })
   const rows = seqs
-    ? (ascending ? candidatesUp : candidatesDown).iterate({ ...params, seqs: JSON.stringify(seqs) })
-    : (ascending ? listUp : listDown).iterate(params)
+    ? (ascending ? candidatesUp : candidatesDown).iterate({ ...params, ...range, seqs: JSON.stringify(seqs) })
+    : (ascending ? listUp : listDown).iterate({ ...params, ...range, ...before })
   const found: SqliteJob[] = []
   for (const [seq] of rows as Iterable<unknown> as Iterable<[seq: number]>) {
     const job = move.set.jobOf(seq)!
     if (matches(move, job, query) && found.push(job) > query.limit) break
   }
-  return pageOf(move, query, found)
+  return pageUpTo(move, query, found, edge)
+}
+
+/** Undefined: the page may look at all jobs of the range. */
+function edgeOf(
+  move: SqliteMove,
+  { order, maxScanned }: ListQuery,
+  range: { readonly low: number; readonly high: number },
+  after: ListKey | undefined,
+): Edge | undefined {
+  if (maxScanned === undefined) return undefined
+  const { edgeUp, edgeDown } = move.set.statements
+  // Jobs of the instant of an edge were looked at by the page before: they must not count again.
+  const end = order !== 'asc' && after && isEdge(after) ? after[0] : Infinity
+  const row = (order === 'asc' ? edgeUp : edgeDown).get({ ...range, end, most: maxScanned })
+  const [last, next] = (row as unknown as [number, number] | undefined) ?? []
+  return last === undefined ? undefined : { last, next: next! }
 }
 
 /** The jobs that a query can match. Undefined if they are many. */

@@ -24,6 +24,10 @@ const orders = {
 /** A member of a ready set is the id after so many bytes of its order. */
 const orderBytes = 6
 
+/** False: no segment of the query is one of a priority. */
+export const hasPriorities = ({ states, group }: ListQuery): boolean =>
+  group === undefined && (!states || states.includes('queued') || states.includes('scheduled'))
+
 export function placeSegments({ type, priorities }: ListedType, query: ListQuery): Segment[] {
   const states = new Set(query.states ?? allStates)
   const part = (order: number, set: string, from = '-inf', to = '+inf', idAt = 0): Segment => ({

@@ -6,7 +6,7 @@ import type { ListQuery } from '../../../storage.ts'
 import { type List, text } from '../../codec/fields.ts'
 import { packed } from '../../codec/requests.ts'
 import type { ScriptRunner } from '../script-runner.ts'
-import { placeSegments } from './place-segments.ts'
+import { hasPriorities, placeSegments } from './place-segments.ts'
 import { type Entry, entriesOf, type PassedOver, type Segment, sizesOf } from './window.ts'
 
 export interface ListedType {
@@ -43,20 +43,44 @@ export async function scanCreated(
   scripts: ScriptRunner,
   query: ListQuery,
 ): Promise<{ entries: ReadEntries; isTruncated: boolean }> {
-  const types = await typesOf(scripts, await typeNamesOf(scripts, query.types))
+  const names = await typeNamesOf(scripts, query.types)
+  const types = hasPriorities(query) ? await typesOf(scripts, names) : names.map((type) => ({ type, priorities: [] }))
   const segments = types.flatMap((type) => placeSegments(type, query))
   const sizes = segments.length === 0 ? [] : await sizesOf(scripts, segments)
-  const share = fairShare(sizes, mostJobs)
-  const [whole, large] = [
-    segments.filter((_, at) => sizes[at]! <= share),
-    segments.filter((_, at) => sizes[at]! > share),
-  ]
+  const share = fairShare(sizes, Math.min(query.maxScanned ?? mostJobs, mostJobs))
+  // A share that one call can read is read together with other segments.
+  const isApart = (at: number): boolean => sizes[at]! > share && share > jobsAtOnce
+  const together = segments.flatMap((segment, at): SizedSegment[] => {
+    if (isApart(at)) return []
+    return [sizes[at]! > share ? { segment: { ...segment, most: share }, size: share } : { segment, size: sizes[at]! }]
+  })
   // The leases are read first and again in their turn: a job that leaves them while other sets are read could be missed.
-  const leases = whole.filter(({ set }) => set === 'leases').map((segment) => ({ ...segment }))
-  const limited = large.map((segment) => ({ segment, most: share }))
-  const entries: ReadEntries = (passed) =>
-    readAll(scripts, [...leases, ...whole], limited, query.order !== 'asc', passed)
-  return { entries, isTruncated: large.length > 0 }
+  const leases = together.filter(({ segment: { set, most } }) => set === 'leases' && most === undefined)
+  const parts = inParts([...leases, ...together])
+  const apart = segments.flatMap((segment, at) => (isApart(at) ? [{ segment, size: share }] : []))
+  const entries: ReadEntries = (passed) => readAll(scripts, parts, apart, query.order !== 'asc', passed)
+  return { entries, isTruncated: sizes.some((size) => size > share) }
+}
+
+interface SizedSegment {
+  readonly segment: Segment
+  /** Members that are read. */
+  readonly size: number
+}
+
+/** Lists of segments, each as long as one call can read: every call names its segments. */
+function inParts(sized: readonly SizedSegment[]): Segment[][] {
+  const parts: Segment[][] = []
+  let size = Infinity
+  for (const next of sized) {
+    if (size + next.size > jobsAtOnce) {
+      parts.push([])
+      size = 0
+    }
+    parts.at(-1)!.push(next.segment)
+    size += next.size
+  }
+  return parts
 }
 
 /** The most that each may have, so that all together have no more than the sum: smaller ones leave their rest to the others. */
@@ -72,17 +96,18 @@ function fairShare(sizes: readonly number[], sum: number): number {
 
 async function* readAll(
   scripts: ScriptRunner,
-  whole: readonly Segment[],
-  limited: readonly { readonly segment: Segment; readonly most: number }[],
+  parts: readonly (readonly Segment[])[],
+  apart: readonly SizedSegment[],
   backwards: boolean,
   passed: PassedOver | undefined,
 ): AsyncGenerator<readonly Entry[]> {
-  yield* entriesOf(scripts, whole, jobsAtOnce, backwards, passed)
-  for (const { segment, most } of limited) {
-    let left = most
-    for await (const entries of entriesOf(scripts, [segment], Math.min(jobsAtOnce, most), backwards, passed)) {
+  for (const part of parts) yield* entriesOf(scripts, part, jobsAtOnce, backwards, passed)
+  for (const { segment, size } of apart) {
+    let left = size
+    for await (const entries of entriesOf(scripts, [segment], jobsAtOnce, backwards, passed)) {
       yield entries
-      left -= entries.length
+      // Some of those that were read may have been passed over.
+      left -= jobsAtOnce
       if (left <= 0) break
     }
   }

@@ -22,6 +22,8 @@ export interface Segment {
   readonly max: string | Buffer
   /** Length of what stands before the id in a member. Undefined: the member names the instant of creation too. */
   readonly idAt?: number
+  /** Members after which one call takes it as read to its end. @default none */
+  readonly most?: number
   /** No score is before the creation of its job. */
   readonly isTimed?: boolean
   readonly jobOf: (member: Buffer) => ListedJob
@@ -70,17 +72,19 @@ interface WindowOptions {
   readonly states?: readonly JobState[] | undefined
   /** Reads the instants of creation; -1 of a job that is gone. @default false */
   readonly withCreated?: boolean
+  /** Passes over jobs that were created before. @default none */
+  readonly since?: number
 }
 
 export async function readWindow(
   scripts: ScriptRunner,
   segments: readonly Segment[],
-  { most, backwards = false, after, states, withCreated = false }: WindowOptions,
+  { most, backwards = false, after, states, withCreated = false, since = -1 }: WindowOptions,
 ): Promise<Window> {
   const asked = segments.map((segment, index) => packSegment(segment, index === 0 ? after : undefined))
   const wanted = states && Buffer.from(states.flatMap(lastBytesOf))
   const [, finished, found, score, last] = await scripts.ask('window', [
-    packed([most, backwards, asked, wanted ?? false, withCreated]),
+    packed([most, backwards, asked, wanted ?? false, withCreated, since]),
   ])
   const list = found as List
   const entries: Entry[] = []
@@ -121,7 +125,10 @@ export async function* entriesOf(
 ): AsyncGenerator<readonly Entry[]> {
   let after: Place | undefined
   for (let left = segments; left.length > 0;) {
-    const { entries, finished, last } = await readWindow(scripts, left, { most, backwards, after, withCreated: true })
+    const since = passed && passed.bound > 0 ? passed.bound : undefined
+    if (passed && since !== undefined) passed.isUsed = true
+    const options = { most, backwards, after, withCreated: true, ...(since !== undefined && { since }) }
+    const { entries, finished, last } = await readWindow(scripts, left, options)
     yield entries
     left = left.slice(finished)
     after = last
@@ -141,7 +148,7 @@ export async function sizesOf(scripts: ScriptRunner, segments: readonly Segment[
 }
 
 /** In the order that lua/scan.ts describes. */
-function packSegment({ type, set, byMember, min, max, idAt }: Segment, after?: Place): Packed {
+function packSegment({ type, set, byMember, min, max, idAt, most }: Segment, after?: Place): Packed {
   const name = Buffer.concat([Buffer.from(`${encodeType(type)}:`), Buffer.from(set)])
-  return [name, byMember, min, max, after?.score ?? false, after?.member ?? false, idAt ?? false]
+  return [name, byMember, min, max, after?.score ?? false, after?.member ?? false, idAt ?? false, most ?? false]
 }
