@@ -150,6 +150,22 @@ expectChecks(undefined, 'another job of its group may have run meanwhile', () =>
   waits(others + 1, { id: 'busy', ask: tenant, from: 8, to: 400 }),
 )
 
+/** A head that waits too long, and another job of its group: its first claim was not seen, and its add was called at an instant. */
+function besideUnseen(askedAt: number): History {
+  const head = waits(others + 1)
+  const [id, fence] = ['unseen', 'w/unseen#2']
+  const entries = [
+    at(askedAt, 'producer', { ...asked(id), type: 'limited', ...tenant } as Note),
+    at(askedAt + 1, 'producer', acked(id)),
+    at(700, 'worker', claimed(id, 699, 'limited', fence)),
+    ...run(id, fence).map((note) => at(701, 'worker', note)),
+  ]
+  const records = head.jobs.map((job) => job.record!)
+  return sorted([...head.entries, ...entries], ...records, recordOf(id, fence, { type: 'limited', attempt: 2 }))
+}
+expectChecks('turns', 'a job whose first claim was not seen was added later', () => besideUnseen(600))
+expectChecks(undefined, 'a job whose first claim was not seen may have run meanwhile', () => besideUnseen(3))
+
 // ── schedules ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 const slotId = (second: number, more = ''): string => `tick@2026-01-01T00:00:0${second}.000Z${more}`

@@ -154,15 +154,26 @@ export function orderAs(kind: JobKind, id: string, seed: number, leaseMs: number
     },
     delayMs: given.delayMs ? random.integer(...given.delayMs) : 0,
     priority: given.priorities ? random.pick(given.priorities) : 0,
-    group: given.group && groupOf(given.group, random),
+    group: given.group && groupOf(given.group, id, seed, random),
     weight: given.weights ? random.pick(given.weights) : 1,
     // All of a burst have the same key.
     mode: given.keyed ? randomOf(seed, `mode of ${id.split('+')[0]}`).pick(modes) : undefined,
   }
 }
 
-function groupOf(kind: 'ordered' | 'tenant', random: Random): Order['group'] {
+function groupOf(kind: 'ordered' | 'tenant', id: string, seed: number, random: Random): Order['group'] {
   if (kind === 'ordered') return { key: random.pick(groupKeys), ordered: true }
-  const key = random.pick([...tenantKeys, undefined])
+  const key = tenantOf(id, seed)
   return key === undefined ? undefined : { key, ordered: false }
+}
+
+/**
+ * The jobs of a burst are spread over all groups: each has one to start, more than may run at a time, so that they take turns. Of one
+ * burst in three they are in two groups, which are full at once.
+ */
+function tenantOf(ofBurst: string, seed: number): string | undefined {
+  const [first, number = '0'] = ofBurst.split('+') as [string, string?]
+  const random = randomOf(seed, `tenants of ${first}`)
+  const keys = random.shuffled([...tenantKeys, undefined])
+  return keys[Number(number) % (random.next() < 1 / 3 ? 2 : keys.length)]
 }

@@ -70,5 +70,11 @@ function busySpans({ id, entries, record }: JobHistory, claims: readonly ClaimEn
     const settled = entries.find((other) => other.what === 'settled' && other.fence === entry.fence)
     return [{ from: entry.at, to: settled ? settled.at + slowDownMs : Infinity }]
   })
-  return [...(isFirstSeen ? [] : [{ from: 0, to: seen[0]?.claim.at ?? Infinity }]), ...runs, ...slowed]
+  // A claim that was not seen came after the call of its add.
+  const asked = Math.min(...entries.filter(({ what }) => what === 'asked').map(({ at }) => at))
+  return [
+    ...(isFirstSeen ? [] : [{ from: Number.isFinite(asked) ? asked : 0, to: seen[0]?.claim.at ?? Infinity }]),
+    ...runs,
+    ...slowed,
+  ]
 }
