@@ -124,10 +124,13 @@ export function burstOf(id: string, seed: number): string[] {
   return [id, ...Array.from({ length: burst - 1 }, (_, index) => `${id}+${index + 1}`)]
 }
 
+/** The kinds of the first jobs of each producer, so that even a run with few jobs has some of them. */
+const firstKinds: readonly JobKind[] = ['ordered', 'limited', 'rated']
+
 function kindOf(ofBurst: string, seed: number): JobKind {
   const [id] = ofBurst.split('+') as [string]
-  // The first job of each producer, so that even a short run has some.
-  if (id.endsWith('-1')) return 'ordered'
+  const first = firstKinds[Number(id.slice(id.lastIndexOf('-') + 1)) - 1]
+  if (first) return first
   let drawn = randomOf(seed, `kind of ${id}`).integer(1, 10_000)
   return kindNames.find((name) => (drawn -= kinds[name].share) <= 0)!
 }
