@@ -8,7 +8,8 @@
 // Tests that need a server start one; where one is missing, it is installed first (servers/install.ts).
 // A run that finds no test fails: a green run must mean that something ran.
 
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { existsSync, globSync, mkdtempSync, statfsSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -77,7 +78,7 @@ const env = {
   [templateVariable]: join(folder, 'postgres'),
 }
 
-const { status } = spawnSync(
+const runner = spawn(
   process.execPath,
   [
     '--test',
@@ -99,6 +100,10 @@ const { status } = spawnSync(
   ],
   { stdio: 'inherit', env },
 )
+
+// Otherwise it would go on after a signal that was sent to this process alone.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => runner.kill(signal))
+const [status] = (await once(runner, 'exit')) as [number | null]
 
 guard.clear()
 // No status means a signal ended the runner.
