@@ -50,14 +50,14 @@ async function open(settings: Readonly<Record<string, string>>): Promise<Place> 
   await client.end()
   const url = server.url.replace(/[^/]+$/, name)
   // By its socket, not by TCP: it takes less CPU, and the driver sees no difference. What concerns connections uses the URL.
-  const place = { host: server.directory, port: server.port, user: server.user, database: name, max: 20 }
-  const pool = new Pool({ ...place, idleTimeoutMillis: 0 })
+  const options = { host: server.directory, port: server.port, user: server.user, database: name, max: 20 }
+  const pool = new Pool({ ...options, idleTimeoutMillis: 0 })
   pool.on('error', () => {})
   await pool.query('CREATE TABLE clocks (name text PRIMARY KEY, at double precision NOT NULL)')
   return {
     server: Object.create(server, { url: { value: url } }) as PostgresServer,
     pool,
-    sql: postgres({ ...place, onnotice: () => {} }),
+    sql: postgres({ ...options, onnotice: () => {} }),
   }
 }
 
