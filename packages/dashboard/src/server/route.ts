@@ -27,7 +27,7 @@ export interface Call {
   readonly actor: string
   readonly can: ReadonlySet<Permission>
   readonly query: URLSearchParams
-  /** Of the stream of a page: nobody waits for this answer alone. */
+  /** Of the stream of a page: it may wait for the first count, a request may not. */
   readonly isStream: boolean
   /** Of a POST. */
   readonly body: Readonly<Record<string, unknown>>
