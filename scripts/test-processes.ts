@@ -32,8 +32,8 @@ const shared: readonly string[] = [
  */
 const alone: readonly RegExp[] = [
   // The suites of one driver, and the conformance of all.
-  /^packages.*\/(cluster|file|memory|postgres|postgres-clients|redis|sqlite|valkey|no-hints|places)\.test\.ts$/,
-  /^packages\/holdfast\/test\/conformance\//,
+  /^packages.*\/(cluster|file|memory|postgres|postgres-clients|redis|sqlite|no-hints|places)\.test\.ts$/,
+  /^packages\/holdfast\/test\/conformance\/(?!valkey)/,
   // Many processes, or many seconds.
   /\/(processes|connection-faults|docs|pages|package|end-to-end|fan-out|four-faces|drivers|example|mailer|law|browser)\.test\.ts$/,
   /^chaos\/(run|plant|chains|federation\/federation)\.test\.ts$/,
@@ -43,7 +43,7 @@ const alone: readonly RegExp[] = [
 ]
 
 /**
- * Those that run longest, the longest first, from 109 s to 20 s: what begins last should be short, or it runs alone in the end. Some use
+ * Those that run longest, the longest first, from 110 s to 13 s: what begins last should be short, or it runs alone in the end. Some use
  * little CPU: they wait for connections to be given up.
  */
 const longest: readonly RegExp[] = [
@@ -61,6 +61,11 @@ const longest: readonly RegExp[] = [
   /^(chaos\/(run|federation\/federation)|packages\/fedify\/test\/end-to-end|packages\/holdfast\/test\/docs)\.test\.ts$/,
   /^packages\/holdfast\/test\/(tasks|queue|conformance)\/(redis|sqlite|file)\.test\.ts$/,
   /^packages\/holdfast\/test\/(storage\/postgres\/lost-connections|chains\/processes|queue\/processes)\.test\.ts$/,
+  // 10 to 30 s of waiting.
+  /^(packages\/holdfast\/test\/tasks\/|servers\/|examples\/(mailer\/mailer|federation-demo\/demo)\.test\.ts)$/,
+  /^chaos\/plant\.test\.ts$/,
+  /^packages\/holdfast\/test\/queue\/(postgres-clients|places)\.test\.ts$/,
+  /^packages\/holdfast\/test\/(tasks\/memory|storage\/file\/(faults|processes))\.test\.ts$/,
 ]
 
 const isAlone = (file: string): boolean => alone.some((pattern) => pattern.test(file))

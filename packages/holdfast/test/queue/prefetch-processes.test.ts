@@ -60,7 +60,9 @@ async function startWorker(t: TestContext, place: Place, scene: string, settings
 /** How often each job began, by the notes of the handlers. */
 function runsOf(path: string): Map<string, number> {
   const runs = new Map<string, number>()
-  for (const line of readFileSync(path, { encoding: 'utf8', flag: 'a+' }).split('\n')) {
+  // What stands behind the last line break is being written.
+  const lines = readFileSync(path, { encoding: 'utf8', flag: 'a+' }).split('\n').slice(0, -1)
+  for (const line of lines) {
     if (!line.includes('"began"')) continue
     const { id } = JSON.parse(line) as { id: string }
     runs.set(id, (runs.get(id) ?? 0) + 1)
