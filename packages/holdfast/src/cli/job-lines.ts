@@ -2,6 +2,7 @@
 
 import type { JobDetails } from '../engine/operate/job-details.ts'
 import type { ErrorDetails } from '../errors.ts'
+import { counted } from '../count-text.ts'
 import { typeText } from './find-type.ts'
 import { toJson } from './output.ts'
 import { stateStyle } from './state-style.ts'
@@ -51,7 +52,7 @@ function factRows(job: JobDetails, now: number): Part[][] {
     chain: job.chain && `${typeText(job.chain)} ${job.chain.id}`,
     blockers:
       job.blockers.length === 0 ? undefined : job.blockers.map((one) => `${typeText(one)} ${one.id}`).join(', '),
-    log: job.log.lines.length === 0 ? undefined : `${job.log.lines.length} lines: holdfast logs ${job.id}`,
+    log: job.log.lines.length === 0 ? undefined : `${counted(job.log.lines.length, 'line')}: holdfast logs ${job.id}`,
   }
   return Object.entries(facts).flatMap(([label, text]) => (text === undefined ? [] : row(label, [text])))
 }

@@ -155,6 +155,7 @@ for (const driver of ['sqlite', 'redis'] as const) {
       await until(async () => JSON.parse((await holdfast(['job', 'm1', '--json'])).out).state === 'completed')
       assert.equal((await holdfast(['retry', '--type', 'mail'])).code, 2)
       assert.match((await holdfast(['retry'])).errors, /Pass ids, or --all/)
+      assert.match((await holdfast(['redrive'])).errors, /pass --all/)
     })
 
     test('pause and resume: a type, a group, by whom; a type is found by its name', async (t) => {
