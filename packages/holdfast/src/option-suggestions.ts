@@ -82,7 +82,14 @@ const firstArgument = 'the id is the first argument'
 /** What other libraries say by an option, and Holdfast otherwise: by the call, and the option. */
 const notes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   Queue: { defaultJobOptions: 'the options of jobs are options of the queue, such as maxAttempts' },
-  enqueue: { id: firstArgument, jobId: firstArgument, repeat: inQueue, cron: inQueue, every: inQueue, everyMs: inQueue },
+  enqueue: {
+    id: firstArgument,
+    jobId: firstArgument,
+    repeat: inQueue,
+    cron: inQueue,
+    every: inQueue,
+    everyMs: inQueue,
+  },
   enqueueAndWait: {
     id: firstArgument,
     jobId: firstArgument,

@@ -232,29 +232,32 @@ test('a word of another library is answered with ours, and a word that is none o
   assert.doesNotMatch(refusal({ maxAttempts: row, retention: row, delayMs: row }, 'priority'), /did you mean/)
 })
 
+const refusedWith = (message: RegExp): object => ({ code: 'INVALID_ARGUMENT', message })
+
 test('an option that is said elsewhere is answered with the place', async () => {
   const storage = new MemoryStorage()
   const queue = new Queue<number>({ storage })
-  const message = (pattern: RegExp): object => ({ code: 'INVALID_ARGUMENT', message: pattern })
-  await assert.rejects(queue.enqueue('a', 1, { jobId: 'a' } as object), message(/\(the id is the first argument\)/))
-  await assert.rejects(queue.enqueue('a', 1, { repeat: {} } as object), message(/`schedules` of new Queue\(\)/))
-  await assert.rejects(queue.enqueueAndWait('a', 1, { tx: {} } as object), message(/wait after the commit/))
-  assert.throws(() => new Queue({ storage, defaultJobOptions: {} } as never), message(/are options of the queue/))
+  await assert.rejects(queue.enqueue('a', 1, { jobId: 'a' } as object), refusedWith(/\(the id is the first argument\)/))
+  await assert.rejects(queue.enqueue('a', 1, { repeat: {} } as object), refusedWith(/`schedules` of new Queue\(\)/))
+  await assert.rejects(queue.enqueueAndWait('a', 1, { tx: {} } as object), refusedWith(/wait after the commit/))
+  assert.throws(() => new Queue({ storage, defaultJobOptions: {} } as never), refusedWith(/are options of the queue/))
   await queue.stop()
 })
 
-test('of a wrong url only the scheme is shown: it may hold a password', () => {
-  const refused = (make: () => unknown): string => {
-    try {
-      make()
-    } catch (error) {
-      return (error as Error).message
-    }
-    throw new Error('it was accepted')
+/** Of what it throws. */
+function messageOf(make: () => unknown): string {
+  try {
+    make()
+  } catch (error) {
+    return (error as Error).message
   }
-  const other = refused(() => new RedisStorage({ url: 'postgres://ada:secret@host/app' }))
+  throw new Error('it was accepted')
+}
+
+test('of a wrong url only the scheme is shown: it may hold a password', () => {
+  const other = messageOf(() => new RedisStorage({ url: 'postgres://ada:secret@host/app' }))
   assert.match(other, /expected a URL such as 'redis:.*, got one that begins with 'postgres:\/\/'/)
-  const bare = refused(() => new PostgresStorage({ url: 'ada:secret@host' }))
+  const bare = messageOf(() => new PostgresStorage({ url: 'ada:secret@host' }))
   assert.match(bare, /got text that does not begin so/)
   for (const message of [other, bare]) assert.doesNotMatch(message, /secret|ada|host\/app/)
 })

@@ -27,7 +27,7 @@ const install = 'Run npm install croner@11'
 let loaded: Promise<CronLibrary> | undefined
 
 /** @param name of the option, for the message @throws HoldfastError MISSING_DEPENDENCY, TypeError INVALID_ARGUMENT */
-export async function cronInstants(expression: string, timeZone: string, name = 'cron'): Promise<Instants> {
+export async function cronInstants(expression: string, timeZone: string, name?: string): Promise<Instants> {
   loaded ??= loadCron(() => importPackage('croner')).catch((error: unknown) => {
     loaded = undefined
     throw error
@@ -61,7 +61,7 @@ export async function loadCron(load: () => Promise<unknown>): Promise<CronLibrar
 const missing = (message: string): HoldfastError =>
   new HoldfastError('MISSING_DEPENDENCY', message, { package: 'croner' })
 
-function parse({ Cron }: CronLibrary, expression: string, timeZone: string, name: string): Instants {
+function parse({ Cron }: CronLibrary, expression: string, timeZone: string, name = 'cron'): Instants {
   let cron: InstanceType<CronLibrary['Cron']>
   try {
     cron = new Cron(expression, { timezone: timeZone, paused: true, mode: '5-or-6-parts' })

@@ -140,7 +140,9 @@ export function openError(where: string, error: unknown): unknown {
 }
 
 const isUnreachable = (error: unknown): boolean =>
-  ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ETIMEDOUT'].includes(String((error as { code?: unknown } | null)?.code))
+  ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ETIMEDOUT'].includes(
+    String((error as { code?: unknown } | null)?.code),
+  )
 
 export const connectionLost = (): Error => new Error('the connection was lost')
 
