@@ -91,7 +91,8 @@ export async function changeAll(
   const { options, out } = context
   if (!options.all) {
     const isAlmost = isFiltered(options) || options.state !== undefined
-    if (change.takesNoIds === true) throw new UsageError('pass --all: it runs all failed jobs that match the filters again.')
+    if (change.takesNoIds === true)
+      throw new UsageError('pass --all: it runs all failed jobs that match the filters again.')
     throw new UsageError(
       isAlmost ? 'no id is given. With filters, pass --all, too.' : 'no id is given. Pass ids, or --all.',
     )
