@@ -36,7 +36,7 @@ import {
 } from './operate.ts'
 import { batchItems } from './queue/batch.ts'
 import type { CancelOptions, CancelResult } from '../engine/operate/cancel.ts'
-import type { MessageQueue, QueueDepth } from './queue/message-queue.ts'
+import type { MessageQueue, StorageQueueDepth } from './queue/message-queue.ts'
 import { Queues } from './queue/queues.ts'
 import { limitedQueue, StorageMessageQueue } from './queue/storage-message-queue.ts'
 import type { MessageCounts } from './queue/stored-message.ts'
@@ -93,7 +93,7 @@ export interface Tasks extends AsyncDisposable {
   ): Promise<EnqueueManyResult>
   // The next six need a queue over a Holdfast storage.
   /** Counts the tasks that wait: due (`ready`), not yet due (`delayed`), and both (`queued`). @throws FEATURE_UNSUPPORTED */
-  getDepth(): Promise<Required<QueueDepth>>
+  getDepth(): Promise<StorageQueueDepth>
   /** Counts the tasks by state. @throws FEATURE_UNSUPPORTED, StorageError */
   counts(): Promise<MessageCounts>
   /** Lists the tasks that failed for good, oldest first, with name, data and error. @throws FEATURE_UNSUPPORTED, StorageError */
@@ -245,7 +245,7 @@ class TaskFace implements Tasks {
     return run(prepared)
   }
 
-  getDepth(): Promise<Required<QueueDepth>> {
+  getDepth(): Promise<StorageQueueDepth> {
     return this.#operate(depthOf)
   }
 
