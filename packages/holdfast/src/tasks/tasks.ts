@@ -148,14 +148,15 @@ class TaskFace implements Tasks {
 
   constructor(options: TasksOptions) {
     const resolved = resolveTasksOptions(options)
-    const { storage, clock, logger, retry, timeoutMs, presenceMs, prefetchMs } = resolved
+    const { storage, clock, logger, retry, timeoutMs, presenceMs, prefetchMs, ownQueue } = resolved
     const log = logTo(logger)
     const onError = (error: Error): void => log.error({ err: error }, `tasks: ${error.message}`)
     const retryPolicy = policyOf(retry, clock, onError)
     const own = <T extends { close(): Promise<void> }>(made: T): T => (this.#owned.push(made), made)
     const queue =
       resolved.queue ??
-      (storage && own(new StorageMessageQueue(storage, { retryPolicy, presenceMs, prefetchMs, clock, logger })))
+      (storage &&
+        own(new StorageMessageQueue(storage, { ...ownQueue, retryPolicy, presenceMs, prefetchMs, clock, logger })))
     const queues = new Queues(queue, resolved.taskQueueResolution)
     this.#env = {
       definitions: new Definitions({
