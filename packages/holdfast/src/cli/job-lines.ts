@@ -65,11 +65,18 @@ function valueRows(part: 'payload' | 'progress' | 'result', job: JobDetails, how
   return part in job ? textRows(part, toJson(job[part], 2), how) : []
 }
 
-/** Name, code and message, the stack below, and its causes. */
-function errorText({ name, code, message, stack, cause }: ErrorDetails, depth = 0): string {
+/** Name, code and message, the stack below, its causes, and the errors that it stands for. */
+function errorText({ name, code, message, stack, cause, errors }: ErrorDetails, depth = 0): string {
   const head = `${name ?? 'Error'}${code === undefined ? '' : ` [${code}]`}: ${message}`
   const frames = stack?.split('\n').filter((line) => /^\s+at /.test(line)) ?? []
-  const below = cause && depth < 5 ? [`caused by ${errorText(cause as ErrorDetails, depth + 1)}`] : []
+  if (depth >= 5) return [head, ...frames].join('\n')
+  const below = [
+    ...(cause ? [`caused by ${errorText(cause, depth + 1)}`] : []),
+    // An error that stores itself by toJSON() may have other errors.
+    ...(Array.isArray(errors) ? errors : [])
+      .filter((one: Partial<ErrorDetails> | null) => typeof one?.message === 'string')
+      .map((one) => `one of them: ${errorText(one, depth + 1)}`),
+  ]
   return [head, ...frames, ...below].join('\n')
 }
 

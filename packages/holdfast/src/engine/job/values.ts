@@ -54,7 +54,7 @@ function describedText(value: unknown, name: string, what: ValueKind): string {
     const refused =
       error instanceof ValueRefused ? error : new ValueRefused('', 'reading the value threw an error', error)
     const path = name + refused.path
-    throw new SerializationError(what, `${path}: ${refused.reason}`, refused.cause, { path })
+    throw new SerializationError(what, `${path}: ${refused.reason}`, refused.cause ?? refused, { path })
   }
 }
 
