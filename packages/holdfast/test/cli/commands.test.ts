@@ -197,6 +197,12 @@ for (const driver of ['sqlite', 'redis'] as const) {
       assert.equal((await shown(id)).state, 'queued')
       assert.equal((await holdfast(['enqueue', 'new', '{n:1}'])).code, 2)
       assert.equal((await holdfast(['enqueue', 'task.new', '1'])).code, 2)
+      const misspelt = await holdfast(['enqueue', 'mial', '1'])
+      assert.deepEqual(
+        [misspelt.code, misspelt.errors],
+        [0, "The queue 'mial' is new. If you meant 'mail', cancel this job.\n"],
+      )
+      assert.equal((await holdfast(['enqueue', 'mail', '1'])).errors, '')
     })
 
     test('schedules: list, preview, fire, pause, resume, prune', async (t) => {
