@@ -16,7 +16,7 @@ import {
   type FailedMessage,
   type MessageCounts,
   publishTaskEvent,
-  type QueueDepth,
+  type StorageQueueDepth,
   type RetryPolicy,
   StorageMessageQueue,
   type StorageMessageQueueOptions,
@@ -102,7 +102,7 @@ export class HoldfastMessageQueue implements MessageQueue, AsyncDisposable {
   }
 
   /** Counts the messages that wait: due (`ready`), not yet due (`delayed`), and both (`queued`). */
-  getDepth(): Promise<Required<QueueDepth>> {
+  getDepth(): Promise<StorageQueueDepth> {
     return this.#queue.getDepth()
   }
 

@@ -29,6 +29,16 @@ await queue.close()
 await kv.close()
 `
 
+/** With exactOptionalPropertyTypes, a member that may be undefined is none that may be absent. */
+const strict = `
+import { createFederation } from '@fedify/fedify'
+import { HoldfastKvStore, HoldfastMessageQueue } from '@holdfast/fedify'
+import { MemoryStorage } from 'holdfast'
+
+const storage = new MemoryStorage()
+createFederation<void>({ queue: new HoldfastMessageQueue(storage), kv: new HoldfastKvStore(storage) })
+`
+
 test('[E4] it packs, installs and runs beside Fedify in a clean folder', { skip: !isFull && 'test:all' }, async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'holdfast-package-'))
   t.after(() => rm(folder, { recursive: true, force: true }))
@@ -64,4 +74,9 @@ test('[E4] it packs, installs and runs beside Fedify in a clean folder', { skip:
   await writeFile(join(clean, 'run.mjs'), script)
   const { stdout } = await run(process.execPath, ['run.mjs'], { cwd: clean })
   assert.deepEqual(JSON.parse(stdout), [{ queued: 1, ready: 1, delayed: 0 }, null])
+  await writeFile(join(clean, 'strict.mts'), strict)
+  const options =
+    '--noEmit --strict --exactOptionalPropertyTypes --skipLibCheck --module nodenext --target es2024 --types node'
+  await symlink(join(root, 'node_modules/@types'), join(clean, 'node_modules/@types'))
+  await run(process.execPath, [tsc, ...options.split(' '), 'strict.mts'], { cwd: clean })
 })

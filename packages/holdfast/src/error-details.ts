@@ -5,6 +5,8 @@ import type { ErrorDetails } from './errors.ts'
 
 const maxBytes = 65_536
 const maxDepth = 5
+/** Of an AggregateError. */
+const maxErrors = 10
 
 /** Returns a thrown value as an Error: itself, or an Error with it as the cause if it is none or its message cannot be read. */
 export function asError(thrown: unknown): Error {
@@ -50,12 +52,18 @@ function detailsOf(thrown: unknown, depth: number, ownOf: typeof ownJson): Error
   const message = messageOf(thrown)
   if (!isError(thrown)) return { message }
   // One at a time: a getter that throws must not cost the other fields.
-  const read = (key: 'name' | 'code' | 'stack' | 'cause'): unknown => safely(() => Reflect.get(thrown, key) as unknown)
+  const read = (key: 'name' | 'code' | 'stack' | 'cause' | 'errors'): unknown =>
+    safely(() => Reflect.get(thrown, key) as unknown)
   const [name, code, stack, cause] = [read('name'), read('code'), read('stack'), read('cause')]
   const details: ErrorDetails = typeof name === 'string' ? { name, message } : { message }
   if (typeof code === 'string' || typeof code === 'number') details.code = String(code)
   if (typeof stack === 'string') details.stack = stack
-  if (cause !== undefined && depth < maxDepth) details.cause = detailsOf(cause, depth + 1, ownOf)
+  if (depth >= maxDepth) return details
+  if (cause !== undefined) details.cause = detailsOf(cause, depth + 1, ownOf)
+  const errors = read('errors')
+  // Of Promise.any(), and of a connection that was tried at several addresses.
+  if (thrown instanceof AggregateError && Array.isArray(errors) && errors.length > 0)
+    details.errors = errors.slice(0, maxErrors).map((one) => detailsOf(one, depth + 1, ownOf))
   return details
 }
 

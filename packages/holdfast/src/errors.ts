@@ -203,6 +203,8 @@ export interface ErrorDetails {
   stack?: string
   /** What caused it. */
   cause?: ErrorDetails
+  /** Of an AggregateError: the first ten of its errors. */
+  errors?: ErrorDetails[]
   /** Other properties of the error that can be stored. */
   [key: string]: unknown
 }

@@ -1,4 +1,5 @@
 // "Did you mean …?" for an unknown option or command: the word of another library for one of ours, else a name with similar spelling.
+// What is no option here, but is said elsewhere, has a note.
 
 /** Names of other libraries, each with our words for it, the likeliest first. */
 const foreignWords: Readonly<Record<string, readonly string[]>> = {
@@ -13,6 +14,12 @@ const foreignWords: Readonly<Record<string, readonly string[]>> = {
   connectionString: ['url'],
   connection: ['client', 'storage'],
   uri: ['url'],
+  file: ['path', 'directory'],
+  filename: ['path'],
+  database: ['path', 'url'],
+  path: ['directory'],
+  folder: ['directory'],
+  dir: ['directory'],
   delay: ['delayMs'],
   startAfter: ['runAt', 'delayMs'],
   runAfter: ['runAt', 'delayMs'],
@@ -20,6 +27,7 @@ const foreignWords: Readonly<Record<string, readonly string[]>> = {
   every: ['everyMs'],
   pattern: ['cron'],
   tz: ['timeZone'],
+  timezone: ['timeZone'],
   jobId: ['id'],
   queue: ['name'],
   queueName: ['name', 'group'],
@@ -66,6 +74,33 @@ const foreignWords: Readonly<Record<string, readonly string[]>> = {
   stats: ['status'],
   types: ['status'],
   worker: ['work'],
+}
+
+const inQueue = 'repeated jobs are the `schedules` of new Queue()'
+const firstArgument = 'the id is the first argument'
+
+/** What other libraries say by an option, and Holdfast otherwise: by the call, and the option. */
+const notes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  Queue: { defaultJobOptions: 'the options of jobs are options of the queue, such as maxAttempts' },
+  enqueue: {
+    id: firstArgument,
+    jobId: firstArgument,
+    repeat: inQueue,
+    cron: inQueue,
+    every: inQueue,
+    everyMs: inQueue,
+  },
+  enqueueAndWait: {
+    id: firstArgument,
+    jobId: firstArgument,
+    tx: 'workers see a job after the commit: add it with enqueue(), and wait after the commit',
+  },
+}
+
+/** Returns what to do instead of giving the option, or undefined. @param where as in resolveOptions, such as 'enqueue' */
+export function noteOn(where: string, key: string): string | undefined {
+  const own = Object.hasOwn(notes, where) ? notes[where]! : {}
+  return Object.hasOwn(own, key) ? own[key] : undefined
 }
 
 /** Returns the known option that the user probably meant, if one is similar. */

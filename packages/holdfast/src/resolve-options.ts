@@ -3,7 +3,7 @@
 
 import { copyOf, isPlain, unreadable } from './copy-option.ts'
 import { invalidArgument, isRefusal } from './errors.ts'
-import { suggestion } from './option-suggestions.ts'
+import { noteOn, suggestion } from './option-suggestions.ts'
 
 /** Throws unless the value fits. */
 export type Check = (name: string, value: unknown) => void
@@ -133,7 +133,8 @@ function resolveAlias(
 }
 
 function unknownOption(where: string, key: string, known: readonly string[]): TypeError {
+  const note = noteOn(where, key)
   const meant = suggestion(key, known)
-  const hint = meant === undefined ? '' : ` (did you mean ${meant}?)`
+  const hint = note !== undefined ? ` (${note})` : meant === undefined ? '' : ` (did you mean ${meant}?)`
   return invalidArgument(`${where} options`, `one of ${known.join(', ')}${hint}`, key)
 }

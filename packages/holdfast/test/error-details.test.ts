@@ -54,6 +54,14 @@ test('[Q7.11] a cause of any kind has its details; undefined is none', () => {
   assert.equal(causeOf(Object.defineProperty(new Error(), 'cause', { get: boom })) !== undefined, true)
 })
 
+test('[Q7.11] an AggregateError has its errors, at most ten', () => {
+  const many = Array.from({ length: 12 }, (_, number) => new Error(`e${number}`))
+  const errors = errorDetails(new AggregateError(many, 'all failed')).errors?.map(({ message }) => message)
+  assert.deepEqual(errors, ['e0', 'e1', 'e2', 'e3', 'e4', 'e5', 'e6', 'e7', 'e8', 'e9'])
+  assert.equal('errors' in errorDetails(new AggregateError([], 'none')), false)
+  assert.equal('errors' in errorDetails(Object.assign(new Error('x'), { errors: [1] })), false)
+})
+
 test('[Q7.11] a printable form has no stack of an error inside', () => {
   const { message } = errorDetails({ status: 5, inner: new Error('x') })
   assert.equal(message, '{ status: 5, inner: Error: x }')

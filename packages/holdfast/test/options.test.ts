@@ -3,6 +3,8 @@ import { globSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { MemoryStorage, Queue } from 'holdfast'
+import { PostgresStorage } from 'holdfast/postgres'
+import { RedisStorage } from 'holdfast/redis'
 import { renderPage } from '../../../scripts/option-table/render.ts'
 import {
   clientOptions,
@@ -225,7 +227,39 @@ test('a word of another library is answered with ours, and a word that is none o
   assert.match(refusal({ cron: row, everyMs: row, timeZone: row }, 'tz'), /did you mean timeZone\?/)
   assert.match(refusal({ schedules: row, concurrency: row }, 'repeat'), /did you mean schedules\?/)
   assert.match(refusal({ schedules: row, concurrency: row }, 'teamSize'), /did you mean concurrency\?/)
+  assert.match(refusal({ path: row, durability: row }, 'filename'), /did you mean path\?/)
+  assert.match(refusal({ directory: row, durability: row }, 'path'), /did you mean directory\?/)
   assert.doesNotMatch(refusal({ maxAttempts: row, retention: row, delayMs: row }, 'priority'), /did you mean/)
+})
+
+const refusedWith = (message: RegExp): object => ({ code: 'INVALID_ARGUMENT', message })
+
+test('an option that is said elsewhere is answered with the place', async () => {
+  const storage = new MemoryStorage()
+  const queue = new Queue<number>({ storage })
+  await assert.rejects(queue.enqueue('a', 1, { jobId: 'a' } as object), refusedWith(/\(the id is the first argument\)/))
+  await assert.rejects(queue.enqueue('a', 1, { repeat: {} } as object), refusedWith(/`schedules` of new Queue\(\)/))
+  await assert.rejects(queue.enqueueAndWait('a', 1, { tx: {} } as object), refusedWith(/wait after the commit/))
+  assert.throws(() => new Queue({ storage, defaultJobOptions: {} } as never), refusedWith(/are options of the queue/))
+  await queue.stop()
+})
+
+/** Of what it throws. */
+function messageOf(make: () => unknown): string {
+  try {
+    make()
+  } catch (error) {
+    return (error as Error).message
+  }
+  throw new Error('it was accepted')
+}
+
+test('of a wrong url only the scheme is shown: it may hold a password', () => {
+  const other = messageOf(() => new RedisStorage({ url: 'postgres://ada:secret@host/app' }))
+  assert.match(other, /expected a URL such as 'redis:.*, got one that begins with 'postgres:\/\/'/)
+  const bare = messageOf(() => new PostgresStorage({ url: 'ada:secret@host' }))
+  assert.match(bare, /got text that does not begin so/)
+  for (const message of [other, bare]) assert.doesNotMatch(message, /secret|ada|host\/app/)
 })
 
 test('the calls of other libraries are refused with an example of ours', async () => {

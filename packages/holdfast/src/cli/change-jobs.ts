@@ -36,6 +36,8 @@ interface BulkChange {
   readonly verb: string
   /** States of the jobs that it changes, if no others are asked for. */
   readonly states: readonly JobState[]
+  /** The command changes jobs by filter alone. */
+  readonly takesNoIds?: boolean
   many(admin: Admin, filter: AdminJobFilter, options: BulkOptions): BulkAction
 }
 
@@ -89,6 +91,8 @@ export async function changeAll(
   const { options, out } = context
   if (!options.all) {
     const isAlmost = isFiltered(options) || options.state !== undefined
+    if (change.takesNoIds === true)
+      throw new UsageError('pass --all: it runs all failed jobs that match the filters again.')
     throw new UsageError(
       isAlmost ? 'no id is given. With filters, pass --all, too.' : 'no id is given. Pass ids, or --all.',
     )

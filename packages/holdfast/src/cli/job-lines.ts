@@ -2,6 +2,7 @@
 
 import type { JobDetails } from '../engine/operate/job-details.ts'
 import type { ErrorDetails } from '../errors.ts'
+import { counted } from '../count-text.ts'
 import { typeText } from './find-type.ts'
 import { toJson } from './output.ts'
 import { stateStyle } from './state-style.ts'
@@ -51,7 +52,7 @@ function factRows(job: JobDetails, now: number): Part[][] {
     chain: job.chain && `${typeText(job.chain)} ${job.chain.id}`,
     blockers:
       job.blockers.length === 0 ? undefined : job.blockers.map((one) => `${typeText(one)} ${one.id}`).join(', '),
-    log: job.log.lines.length === 0 ? undefined : `${job.log.lines.length} lines: holdfast logs ${job.id}`,
+    log: job.log.lines.length === 0 ? undefined : `${counted(job.log.lines.length, 'line')}: holdfast logs ${job.id}`,
   }
   return Object.entries(facts).flatMap(([label, text]) => (text === undefined ? [] : row(label, [text])))
 }
@@ -64,11 +65,18 @@ function valueRows(part: 'payload' | 'progress' | 'result', job: JobDetails, how
   return part in job ? textRows(part, toJson(job[part], 2), how) : []
 }
 
-/** Name, code and message, the stack below, and its causes. */
-function errorText({ name, code, message, stack, cause }: ErrorDetails, depth = 0): string {
+/** Name, code and message, the stack below, its causes, and the errors that it stands for. */
+function errorText({ name, code, message, stack, cause, errors }: ErrorDetails, depth = 0): string {
   const head = `${name ?? 'Error'}${code === undefined ? '' : ` [${code}]`}: ${message}`
   const frames = stack?.split('\n').filter((line) => /^\s+at /.test(line)) ?? []
-  const below = cause && depth < 5 ? [`caused by ${errorText(cause as ErrorDetails, depth + 1)}`] : []
+  if (depth >= 5) return [head, ...frames].join('\n')
+  const below = [
+    ...(cause ? [`caused by ${errorText(cause, depth + 1)}`] : []),
+    // An error that stores itself by toJSON() may have other errors.
+    ...(Array.isArray(errors) ? errors : [])
+      .filter((one: Partial<ErrorDetails> | null) => typeof one?.message === 'string')
+      .map((one) => `one of them: ${errorText(one, depth + 1)}`),
+  ]
   return [head, ...frames, ...below].join('\n')
 }
 

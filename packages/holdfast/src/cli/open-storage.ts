@@ -43,7 +43,7 @@ export async function openStorage({ url, schema, prefix, cwd, creates }: Storage
   throw new UsageError(`--url: expected ${forms}${scheme === '' ? '' : `; there is no driver for '${scheme}:'`}.`)
 }
 
-export const isPostgres = (scheme: string): boolean => scheme === 'postgres' || scheme === 'postgresql'
+const isPostgres = (scheme: string): boolean => scheme === 'postgres' || scheme === 'postgresql'
 const isRedis = (scheme: string): boolean => scheme === 'redis' || scheme === 'rediss'
 
 function pathOf(rest: string, cwd: string, creates: boolean, what: 'file' | 'directory'): string {

@@ -1,30 +1,23 @@
-// The migration of Postgres: creates the schema, brings it up to date, or returns the SQL.
+// The migration of Postgres as lines to print: what was done, or the SQL.
 
-import { systemClock } from '../clock.ts'
-import { openDatabase } from '../storage/postgres/connection/database.ts'
-import { countDone, migrate, migrationPlan } from '../storage/postgres/migrations.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { PostgresStorage } from '../storage/postgres/index.ts'
 
-interface Request {
-  readonly url: string | undefined
-  readonly schema: string
-  /** Print the SQL instead of running it. */
-  readonly plan: boolean
+/** @param plan print the SQL instead of running it @throws StorageError */
+export async function migratePostgres(storage: PostgresStorage, plan: boolean): Promise<string[]> {
+  const missing = await storage.migrate({ plan })
+  if (plan) return missing.length === 0 ? ['-- the schema is up to date'] : asScript(missing)
+  return [missing.length === 0 ? 'the schema was up to date' : 'the schema is up to date now']
 }
 
-/** Returns the lines to print. Rejects with a StorageError, or with INVALID_ARGUMENT for an invalid name of a schema. */
-export async function postgresMigration({ url, schema, plan }: Request): Promise<string[]> {
-  if (url === undefined) return asScript(migrationPlan(schema))
-  const limits = { callTimeoutMs: 30_000, poolSize: 1 }
-  const database = await openDatabase({ url, listen: false, prepare: false, clock: systemClock, ...limits })
-  try {
-    const left = migrationPlan(schema, await countDone(database, schema))
-    if (plan) return left.length === 0 ? [`-- ${schema} is up to date`] : asScript(left)
-    await migrate(database, schema, true)
-    return [left.length === 0 ? `${schema} was up to date` : `${schema} is up to date now`]
-  } finally {
-    await database.close()
-  }
+/** The SQL of a new schema. @throws TypeError INVALID_ARGUMENT for an invalid name of it */
+export async function newSchema(schema: string | undefined): Promise<string[]> {
+  const { migrationPlan } = await import('../storage/postgres/migrations.ts')
+  return asScript(migrationPlan(schema ?? 'holdfast'))
 }
+
+export const isPostgresStorage = (storage: Storage): storage is PostgresStorage =>
+  storage.driver === 'postgres' && typeof (storage as Partial<PostgresStorage>).migrate === 'function'
 
 /** In one transaction, as migrate() runs it. */
 const asScript = (statements: readonly string[]): string[] => [

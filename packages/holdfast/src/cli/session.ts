@@ -61,6 +61,8 @@ export class Session {
     const wanted = url ?? (config === undefined ? env.HOLDFAST_URL || undefined : undefined)
     if (wanted !== undefined) return openStorage({ url: wanted, schema, prefix, cwd, creates: this.#creates })
     const found = await this.config()
+    if (found && (schema !== undefined || prefix !== undefined))
+      throw new UsageError('--schema and --prefix are for --url. The storage of the configuration has its own.')
     if (found) return found.storage
     throw new UsageError(
       `no storage is given. Pass --url (${forms}), set HOLDFAST_URL, or run it beside a holdfast.config.ts.`,

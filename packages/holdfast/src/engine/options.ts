@@ -110,7 +110,7 @@ const storageVerbs =
 const kvVerbs = 'get set setIfAbsent cas delete list'
 
 function isStorage(name: string, value: unknown): void {
-  hasMethods('a Storage', storageVerbs.split(' '))(name, value)
+  hasMethods("a Storage, such as new SqliteStorage({ path: './jobs.db' })", storageVerbs.split(' '))(name, value)
   const { kv, settings } = value as { kv?: unknown; settings?: { callTimeoutMs?: unknown } | null }
   hasMethods('a Storage with a key-value store', kvVerbs.split(' '))(`${name}.kv`, kv)
   positive(`${name}.settings.callTimeoutMs`, settings?.callTimeoutMs)

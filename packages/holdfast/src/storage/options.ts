@@ -1,6 +1,6 @@
 // The options of the storages: their defaults and checks.
 
-import { invalidArgument } from '../errors.ts'
+import { invalidArgument, usageError } from '../errors.ts'
 import {
   checkText,
   hasMethods,
@@ -72,14 +72,19 @@ function isRedisPrefix(name: string, value: unknown): void {
   if (/[{}]/.test(value)) throw invalidArgument(name, 'text without braces', value)
 }
 
-/** What an error says of a URL, which may hold a password. */
-const hidden = (url: string): string => `${url.length} characters that are not shown: a URL may hold a password`
+/** A URL may hold a password: of a wrong one, only the scheme is shown. */
+function wrongUrl(name: string, expected: string, value: unknown): TypeError {
+  if (typeof value !== 'string') return invalidArgument(name, expected, value)
+  const scheme = /^[a-z][a-z0-9+.-]*:\/\//i.exec(value)?.[0]
+  const got = scheme === undefined ? 'text that does not begin so' : `one that begins with '${scheme.toLowerCase()}'`
+  const message = `${name}: expected ${expected}, got ${got}. The rest is not shown: it may hold a password.`
+  return usageError('INVALID_ARGUMENT', message)
+}
 
 function isRedisUrl(name: string, value: unknown): void {
   const url = typeof value === 'string' ? URL.parse(value) : null
   if (url && ['redis:', 'rediss:', 'valkey:', 'valkeys:'].includes(url.protocol) && url.hostname !== '') return
-  const expected = "a URL such as 'redis://host:6379', with 'rediss:' for TLS"
-  throw invalidArgument(name, expected, typeof value === 'string' ? hidden(value) : value)
+  throw wrongUrl(name, "a URL such as 'redis://host:6379', with 'rediss:' for TLS", value)
 }
 
 function isRedisClient(name: string, value: unknown): void {
@@ -92,8 +97,7 @@ function isRedisClient(name: string, value: unknown): void {
 function isPostgresUrl(name: string, value: unknown): void {
   const url = typeof value === 'string' ? URL.parse(value) : null
   if (url && ['postgres:', 'postgresql:'].includes(url.protocol)) return
-  const expected = "a URL such as 'postgres://user@host:5432/database'"
-  throw invalidArgument(name, expected, typeof value === 'string' ? hidden(value) : value)
+  throw wrongUrl(name, "a URL such as 'postgres://user@host:5432/database'", value)
 }
 
 /** The sql of postgres.js is a function. */

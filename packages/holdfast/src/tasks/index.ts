@@ -38,6 +38,7 @@ export type {
   MessageQueue,
   MessageQueueEnqueueOptions,
   QueueDepth,
+  StorageQueueDepth,
 } from './queue/message-queue.ts'
 export { type Meter, meterTasks } from './telemetry/meter.ts'
 export { kvPrefixes } from './kv/prefixes.ts'

@@ -5,7 +5,7 @@ import { HoldfastError } from '../errors.ts'
 import type { JobState, ReviveVerdict } from '../storage/storage.ts'
 import type { Enqueuing } from './enqueue.ts'
 import type { CancelOptions, CancelResult } from '../engine/operate/cancel.ts'
-import type { MessageQueue, QueueDepth } from './queue/message-queue.ts'
+import type { MessageQueue, StorageQueueDepth } from './queue/message-queue.ts'
 import type { FailedMessage, MessageCounts, StoredMessage } from './queue/stored-message.ts'
 import { decodeData, taskMessageOf } from './task-message.ts'
 
@@ -36,7 +36,7 @@ function queuesFor({ queues, definitions }: Enqueuing, what: string): { queue: O
   throw new HoldfastError('FEATURE_UNSUPPORTED', message, { what })
 }
 
-export async function depthOf(env: Enqueuing): Promise<Required<QueueDepth>> {
+export async function depthOf(env: Enqueuing): Promise<StorageQueueDepth> {
   const { due, delayed } = await sumOf(queuesFor(env, 'getDepth()'))
   return { queued: due + delayed, ready: due, delayed }
 }

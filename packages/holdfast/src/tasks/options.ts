@@ -104,10 +104,21 @@ export const backoffOptions = {
 
 // ── tasks ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
+/** Of the queue that createTasks() makes over `storage`. Absent: its own defaults. */
+export const ownQueueOptions = {
+  name: { check: text(256) },
+  concurrency: { check: sharedOptions.concurrency.check },
+  leaseMs: { check: sharedOptions.leaseMs.check },
+  pollMs: { check: sharedOptions.pollMs.check },
+  maxSnoozes: { check: sharedOptions.maxSnoozes.check },
+  retention: sharedOptions.typeRetention,
+} as const satisfies Table
+
 export const tasksOptions = {
   queue: { check: isObject },
   kv: { check: isKvStore },
   storage: sharedOptions.storage,
+  ...ownQueueOptions,
   kvPrefixes: { check: isObject },
   taskQueueResolution: { default: 'fallback', check: oneOf('fallback', 'strict') },
   ...retryOptions,

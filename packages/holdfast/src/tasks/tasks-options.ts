@@ -3,12 +3,14 @@
 import { type Clock, systemClock } from '../clock.ts'
 import type { Logger } from '../engine/emit.ts'
 import type { Backoff } from '../engine/job/backoff.ts'
+import type { TypeRetentionOptions } from '../engine/job/retention.ts'
+import { invalidArgument } from '../errors.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import type { Storage } from '../storage/storage.ts'
 import { type Duration, toMs } from './duration.ts'
 import { checkDurations } from './foreign-durations.ts'
 import type { KvStore, StoreKey } from './kv/kv-store.ts'
-import { prefixOptions, tasksOptions } from './options.ts'
+import { ownQueueOptions, prefixOptions, tasksOptions } from './options.ts'
 import type { MessageQueue } from './queue/message-queue.ts'
 import type { TaskQueues } from './queue/queues.ts'
 import { refuseBoth, type Retry, type RetryPolicy } from './retry.ts'
@@ -21,6 +23,19 @@ export interface TasksOptions {
   readonly kv?: KvStore | undefined
   /** Shorthand for a StorageMessageQueue and a StorageKvStore over it. */
   readonly storage?: Storage | undefined
+  // The next six are of the queue over `storage`. Not together with `queue`, which has its own.
+  /** Name of the queue: tasks of one name on one storage share their messages, and every worker of it should define them all. @default 'default' */
+  readonly name?: string | undefined
+  /** Tasks that run at a time, in this process. @default 10 */
+  readonly concurrency?: number | undefined
+  /** How long the task of a dead worker stays its own, in ms; renewed every third of it while the handler runs. @default 30_000 */
+  readonly leaseMs?: number | undefined
+  /** Longest idle wait without a hint, in ms. Infinity: hints alone. @default 1_000 */
+  readonly pollMs?: number | undefined
+  /** Snoozes of a task; one more fails it with MAX_SNOOZES. @default Infinity */
+  readonly maxSnoozes?: number | undefined
+  /** How long ended tasks are kept, and how many, by end state. @default completed 0, failed 14 days, cancelled 1 day; any number */
+  readonly retention?: TypeRetentionOptions | undefined
   /** Where the deduplication keys are kept in `kv`. @default ['_holdfast', 'taskDeduplication'] */
   readonly kvPrefixes?: { readonly taskDeduplication?: StoreKey | undefined } | undefined
   /** `strict`: no task uses the fallback queue. @default 'fallback' */
@@ -58,14 +73,29 @@ export interface TasksOptions {
 /** Complete: nothing inside asks for a default. @throws TypeError INVALID_ARGUMENT */
 export function resolveTasksOptions(options: TasksOptions) {
   refuseBoth('createTasks', options, 'taskRetryPolicy')
-  const { maxAttempts, backoff, ...rest } = resolveOptions('createTasks', options, tasksOptions)
+  const { maxAttempts, backoff, name, concurrency, leaseMs, pollMs, maxSnoozes, retention, ...rest } = resolveOptions(
+    'createTasks',
+    options,
+    tasksOptions,
+  )
+  const ownQueue = { name, concurrency, leaseMs, pollMs, maxSnoozes, retention }
+  if (rest.queue) refuseOwnQueue(ownQueue)
   const retry: Retry = { maxAttempts, backoff }
   if (rest.kv) checkDurations('kv', rest.kv, 'fedifyKv')
   return {
     ...rest,
     retry,
+    ownQueue,
     clock: rest.clock ?? systemClock,
     prefix: resolveOptions('kvPrefixes', rest.kvPrefixes, prefixOptions).taskDeduplication,
     deduplicationTtlMs: toMs(rest.taskDeduplicationTtl),
+  }
+}
+
+/** @throws TypeError INVALID_ARGUMENT if one of them is given: without effect, it would mislead */
+function refuseOwnQueue(options: { readonly [Option in keyof typeof ownQueueOptions]?: unknown }): void {
+  for (const [option, value] of Object.entries(options)) {
+    if (value === undefined) continue
+    throw invalidArgument(`createTasks options`, `${option} as an option of the queue, which is given`, value)
   }
 }

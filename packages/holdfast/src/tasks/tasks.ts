@@ -36,7 +36,7 @@ import {
 } from './operate.ts'
 import { batchItems } from './queue/batch.ts'
 import type { CancelOptions, CancelResult } from '../engine/operate/cancel.ts'
-import type { MessageQueue, QueueDepth } from './queue/message-queue.ts'
+import type { MessageQueue, StorageQueueDepth } from './queue/message-queue.ts'
 import { Queues } from './queue/queues.ts'
 import { limitedQueue, StorageMessageQueue } from './queue/storage-message-queue.ts'
 import type { MessageCounts } from './queue/stored-message.ts'
@@ -93,7 +93,7 @@ export interface Tasks extends AsyncDisposable {
   ): Promise<EnqueueManyResult>
   // The next six need a queue over a Holdfast storage.
   /** Counts the tasks that wait: due (`ready`), not yet due (`delayed`), and both (`queued`). @throws FEATURE_UNSUPPORTED */
-  getDepth(): Promise<Required<QueueDepth>>
+  getDepth(): Promise<StorageQueueDepth>
   /** Counts the tasks by state. @throws FEATURE_UNSUPPORTED, StorageError */
   counts(): Promise<MessageCounts>
   /** Lists the tasks that failed for good, oldest first, with name, data and error. @throws FEATURE_UNSUPPORTED, StorageError */
@@ -148,14 +148,15 @@ class TaskFace implements Tasks {
 
   constructor(options: TasksOptions) {
     const resolved = resolveTasksOptions(options)
-    const { storage, clock, logger, retry, timeoutMs, presenceMs, prefetchMs } = resolved
+    const { storage, clock, logger, retry, timeoutMs, presenceMs, prefetchMs, ownQueue } = resolved
     const log = logTo(logger)
     const onError = (error: Error): void => log.error({ err: error }, `tasks: ${error.message}`)
     const retryPolicy = policyOf(retry, clock, onError)
     const own = <T extends { close(): Promise<void> }>(made: T): T => (this.#owned.push(made), made)
     const queue =
       resolved.queue ??
-      (storage && own(new StorageMessageQueue(storage, { retryPolicy, presenceMs, prefetchMs, clock, logger })))
+      (storage &&
+        own(new StorageMessageQueue(storage, { ...ownQueue, retryPolicy, presenceMs, prefetchMs, clock, logger })))
     const queues = new Queues(queue, resolved.taskQueueResolution)
     this.#env = {
       definitions: new Definitions({
@@ -245,7 +246,7 @@ class TaskFace implements Tasks {
     return run(prepared)
   }
 
-  getDepth(): Promise<Required<QueueDepth>> {
+  getDepth(): Promise<StorageQueueDepth> {
     return this.#operate(depthOf)
   }
 

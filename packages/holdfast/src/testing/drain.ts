@@ -4,12 +4,14 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { systemClock } from '../clock.ts'
 import type { EngineEvent } from '../engine/events.ts'
+import { usageError } from '../errors.ts'
 import { resolveOptions } from '../resolve-options.ts'
 import { claimLimits, effectiveLimits } from '../engine/limits/effective-limits.ts'
 import { readLimits } from '../engine/limits/limits-store.ts'
 import type { ClaimType, Storage } from '../storage/storage.ts'
 import { parseType } from '../storage/stored-type.ts'
 import { drainOptions } from './options.ts'
+import { UnservedJobs } from './unserved-jobs.ts'
 
 /** Tasks, a Queue, a worker of chains: anything that works between the two. */
 export interface Drainable {
@@ -49,7 +51,7 @@ const lookMs = 5
 
 /**
  * Starts the worker, waits until nothing can run unless time passes, and stops it. With a `fakeClock()`, move it and drain again.
- * @throws INVALID_ARGUMENT, and what start() rejects with
+ * @throws INVALID_ARGUMENT, also if jobs are due that no worker takes; and what start() rejects with
  */
 export async function drain(worker: Drainable, options: DrainOptions): Promise<Drained> {
   const { storage, types, limit } = resolveOptions('drain', options, drainOptions)
@@ -57,9 +59,11 @@ export async function drain(worker: Drainable, options: DrainOptions): Promise<D
     types === undefined || types.includes(type) || types.includes(parseType(type).name)
   const drained = { completed: 0, failing: 0, failed: 0, released: 0 }
   let [started, ended] = [0, 0]
+  const unserved = new UnservedJobs(storage, isIncluded, () => started)
   let wake: (() => void) | undefined
   const observe = (message: unknown): void => {
     const event = message as EngineEvent
+    if (event.name === 'worker_online') unserved.serve(event.types)
     if (!('type' in event) || !isIncluded(event.type)) return
     if (event.name === 'started') started++
     const outcome = outcomes.find((name) => name === event.name)
@@ -82,6 +86,8 @@ export async function drain(worker: Drainable, options: DrainOptions): Promise<D
         const timer = systemClock.after(lookMs, wake)
         await Promise.race([woken.promise, failure.promise])
         timer.cancel()
+        const types = await unserved.find()
+        if (types.length > 0) throw noWorker(types)
       }
     } finally {
       await worker.stop()
@@ -92,6 +98,12 @@ export async function drain(worker: Drainable, options: DrainOptions): Promise<D
     await storage.disconnect()
   }
   return drained
+}
+
+function noWorker(types: readonly string[]): TypeError {
+  const what = `drain: jobs of ${types.join(', ')} are due, and no worker takes them.`
+  const hint = 'Set the handler before, start the worker of another queue, or leave its jobs out by `types`.'
+  return usageError('INVALID_ARGUMENT', `${what} ${hint}`)
 }
 
 type IsIncluded = (type: string) => boolean

@@ -155,6 +155,7 @@ for (const driver of ['sqlite', 'redis'] as const) {
       await until(async () => JSON.parse((await holdfast(['job', 'm1', '--json'])).out).state === 'completed')
       assert.equal((await holdfast(['retry', '--type', 'mail'])).code, 2)
       assert.match((await holdfast(['retry'])).errors, /Pass ids, or --all/)
+      assert.match((await holdfast(['redrive'])).errors, /pass --all/)
     })
 
     test('pause and resume: a type, a group, by whom; a type is found by its name', async (t) => {
@@ -196,6 +197,12 @@ for (const driver of ['sqlite', 'redis'] as const) {
       assert.equal((await shown(id)).state, 'queued')
       assert.equal((await holdfast(['enqueue', 'new', '{n:1}'])).code, 2)
       assert.equal((await holdfast(['enqueue', 'task.new', '1'])).code, 2)
+      const misspelt = await holdfast(['enqueue', 'mial', '1'])
+      assert.deepEqual(
+        [misspelt.code, misspelt.errors],
+        [0, "The queue 'mial' is new. If you meant 'mail', cancel this job.\n"],
+      )
+      assert.equal((await holdfast(['enqueue', 'mail', '1'])).errors, '')
     })
 
     test('schedules: list, preview, fire, pause, resume, prune', async (t) => {

@@ -1,9 +1,11 @@
 // `npx holdfast migrate`, run as a process, on a private server.
 
 import assert from 'node:assert/strict'
+import { tmpdir } from 'node:os'
 import { after, test } from 'node:test'
 import { PostgresStorage } from 'holdfast/postgres'
 import { newSchema, postgresPlace, stopPostgres } from '../postgres-subject.ts'
+import { configFolder } from './config-folder.ts'
 import { holdfast } from './spawn-cli.ts'
 import { cli } from './test-host.ts'
 
@@ -32,11 +34,44 @@ test('it creates the schema, and does nothing the second time', async () => {
   assert.match(second.out, /was up to date/)
 })
 
+test('it migrates the storage of the configuration, also one with migrate: false, and not the database of DATABASE_URL', async (t) => {
+  const { server, pool } = await postgresPlace()
+  const schema = newSchema()
+  const cwd = await configFolder(
+    t,
+    `import { defineConfig } from 'holdfast'
+import { PostgresStorage } from 'holdfast/postgres'
+const storage = new PostgresStorage({ url: '${server.url}', schema: '${schema}', migrate: false })
+export default defineConfig({ storage })
+`,
+  )
+  const env = { DATABASE_URL: 'postgres://postgres@127.0.0.1:1/other' }
+  const run = (...args: string[]): ReturnType<typeof cli> => cli(['migrate', ...args], { cwd, env })
+  const planned = await run('--plan')
+  assert.match(planned.out, new RegExp(`CREATE SCHEMA IF NOT EXISTS "${schema}"`))
+  assert.deepEqual(
+    [(await run()).out, (await run()).out],
+    ['the schema is up to date now\n', 'the schema was up to date\n'],
+  )
+  assert.equal((await pool.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])).rows.length, 1)
+  const both = await run('--schema', 'other')
+  assert.deepEqual([both.code, /configuration has its own/.test(both.errors)], [2, true])
+})
+
+test('without a url and a configuration it migrates the database of DATABASE_URL', async () => {
+  const { server } = await postgresPlace()
+  const { code, out } = await cli(['migrate', '--schema', newSchema()], {
+    cwd: tmpdir(),
+    env: { DATABASE_URL: server.url },
+  })
+  assert.deepEqual([code, out], [0, 'the schema is up to date now\n'])
+})
+
 test('a look at a schema that is missing does not create it', async () => {
   const { server, pool } = await postgresPlace()
   const schema = newSchema()
   const { code, errors } = await cli(['status', '--schema', schema, '--url', server.url])
-  assert.deepEqual([code, /Run npx holdfast migrate/.test(errors)], [1, true])
+  assert.deepEqual([code, /has no tables of holdfast.*Run npx holdfast migrate/.test(errors)], [1, true])
   const found = await pool.query('SELECT 1 FROM pg_namespace WHERE nspname = $1', [schema])
   assert.equal(found.rows.length, 0)
 })

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { MemoryStorage } from 'holdfast'
+import { type Clock, createAdmin, MemoryStorage, type WorkerInfo } from 'holdfast'
 import {
   createTasks,
   StorageMessageQueue,
@@ -185,3 +185,41 @@ test('a failure of a task on a foreign queue is logged by the tasks: a warning, 
   )
   await tasks.stop()
 })
+
+test('createTasks({ storage }) takes the options of its queue; beside a queue of its own they are refused', async (t) => {
+  const clock = fakeClock()
+  const storage = new MemoryStorage({ clock })
+  const retention = { completed: { ageMs: hour } }
+  const tasks = createTasks({ storage, clock, name: 'mails', concurrency: 2, leaseMs: 5_000, pollMs: 100, retention })
+  t.after(() => tasks.close())
+  let [running, most] = [0, 0]
+  const task = tasks.defineTask('t', {
+    schema: anything(),
+    handler: async () => {
+      most = Math.max(most, ++running)
+      await new Promise<void>((resolve) => void clock.after(second, resolve))
+      running--
+    },
+  })
+  await tasks.start()
+  const { ids } = await tasks.enqueueTaskMany(task, [1, 2, 3, 4])
+  await clock.advance(10 * second)
+  assert.equal(most, 2)
+  assert.equal((await tasks.get(ids[0]!))?.state, 'completed')
+  const [worker] = await workersOf(storage, clock)
+  assert.deepEqual([worker?.types, worker?.concurrency, worker?.leaseMs], [[{ face: 'task', name: 'mails' }], 2, 5_000])
+  for (const [option, value] of Object.entries({ name: 'x', concurrency: 1, maxSnoozes: 1, retention })) {
+    const options = { queue: new StorageMessageQueue(storage), [option]: value }
+    const message = new RegExp(`^createTasks options: expected ${option} as an option of the queue`)
+    assert.throws(() => createTasks(options), { code: 'INVALID_ARGUMENT', message })
+  }
+})
+
+async function workersOf(storage: MemoryStorage, clock: Clock): Promise<WorkerInfo[]> {
+  const admin = createAdmin({ storage, clock })
+  try {
+    return await admin.workers()
+  } finally {
+    await admin.close()
+  }
+}

@@ -1,3 +1,4 @@
+import { suggestion } from '../../option-suggestions.ts'
 import { Queue } from '../../queue/queue.ts'
 import { faces, parseType } from '../../storage/stored-type.ts'
 import { command, type Context } from '../command.ts'
@@ -38,6 +39,7 @@ export const enqueue = command({
     const payload = await payloadOf(args.payload, host)
     const queue = await queueOf(context)
     const id = options.id ?? host.clock.newId()
+    const meant = out.isJson ? undefined : await similarQueue(context, queue.name)
     try {
       const result = await queue.enqueue(id, payload, {
         delayMs: options.delay,
@@ -49,6 +51,7 @@ export const enqueue = command({
       })
       if (out.isJson) out.json({ queue: queue.name, id, ...result })
       else out.line(`${result.status}  queue.${queue.name} ${'id' in result ? result.id : id}`)
+      if (meant !== undefined) out.note(`The queue '${queue.name}' is new. If you meant '${meant}', cancel this job.`)
       return 0
     } finally {
       await queue.stop()
@@ -72,6 +75,12 @@ async function queueOf({
   const queueName = face === 'queue' ? name : args.queue
   const configured = options.url === undefined ? ((await config())?.workers ?? []).find(isQueue(queueName)) : undefined
   return configured ?? new Queue<unknown, unknown>({ storage: await storage(), name: queueName })
+}
+
+/** The queue with a similar name, if the storage knows none of this name: a misspelt one would wait for a worker for ever. */
+async function similarQueue({ admin }: Pick<Context, 'admin'>, name: string): Promise<string | undefined> {
+  const names = (await (await admin()).types()).filter(({ face }) => face === 'queue').map((type) => type.name)
+  return names.includes(name) ? undefined : suggestion(name.slice(0, 64), names)
 }
 
 const isQueue =

@@ -22,6 +22,7 @@ export const redrive = command({
     const edit = file === undefined ? undefined : await editorOf(resolve(context.host.cwd, file))
     return changeAll(context, {
       verb: 'Redrive',
+      takesNoIds: true,
       states: ['failed'],
       many: (admin, { states: __, ...filter }, how) => admin.redrive(filter, { ...how, edit }),
     })

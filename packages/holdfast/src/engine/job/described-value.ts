@@ -11,7 +11,7 @@ export class ValueRefused extends Error {
   readonly reason: string
 
   constructor(path: string, reason: string, cause?: unknown) {
-    super(`${path}: ${reason}`, { cause })
+    super(path === '' ? reason : `${path}: ${reason}`, { cause })
     this.path = path
     this.reason = reason
   }

@@ -26,13 +26,13 @@ const install = 'Run npm install croner@11'
 
 let loaded: Promise<CronLibrary> | undefined
 
-/** @throws HoldfastError MISSING_DEPENDENCY, TypeError INVALID_ARGUMENT */
-export async function cronInstants(expression: string, timeZone: string): Promise<Instants> {
+/** @param name of the option, for the message @throws HoldfastError MISSING_DEPENDENCY, TypeError INVALID_ARGUMENT */
+export async function cronInstants(expression: string, timeZone: string, name?: string): Promise<Instants> {
   loaded ??= loadCron(() => importPackage('croner')).catch((error: unknown) => {
     loaded = undefined
     throw error
   })
-  return parse(await loaded, expression, timeZone)
+  return parse(await loaded, expression, timeZone, name)
 }
 
 // Not a literal: a bundler would fail where it is not installed.
@@ -61,14 +61,17 @@ export async function loadCron(load: () => Promise<unknown>): Promise<CronLibrar
 const missing = (message: string): HoldfastError =>
   new HoldfastError('MISSING_DEPENDENCY', message, { package: 'croner' })
 
-function parse({ Cron }: CronLibrary, expression: string, timeZone: string): Instants {
+function parse({ Cron }: CronLibrary, expression: string, timeZone: string, name = 'cron'): Instants {
   let cron: InstanceType<CronLibrary['Cron']>
   try {
     cron = new Cron(expression, { timezone: timeZone, paused: true, mode: '5-or-6-parts' })
     // An unknown time zone is only noticed here.
     cron.nextRun(dateOf(0))
   } catch (error) {
-    throw invalidArgument('cron', `a cron expression of 5 or 6 fields (${(error as Error).message})`, expression)
+    // Of the number of fields croner has a sentence of its own, which allows seven.
+    const isComplete = [5, 6].includes(expression.trim().split(/\s+/).length)
+    const why = isComplete ? ` (${(error as Error).message})` : ''
+    throw invalidArgument(name, `a cron expression of 5 or 6 fields${why}`, expression)
   }
   return {
     next: (afterMs) => cron.nextRun(dateOf(afterMs))?.getTime(),

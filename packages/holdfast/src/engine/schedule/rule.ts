@@ -4,15 +4,14 @@ import { invalidArgument } from '../../errors.ts'
 import { cronInstants, type Instants } from './cron.ts'
 import type { Schedule } from './schedule.ts'
 
+type Rule = Pick<Schedule, 'cron' | 'everyMs' | 'timeZone'> & { readonly name?: string }
+
 /** @throws TypeError INVALID_ARGUMENT also for a rule that never matches, HoldfastError MISSING_DEPENDENCY */
-export async function instantsOf({
-  cron,
-  everyMs,
-  timeZone,
-}: Pick<Schedule, 'cron' | 'everyMs' | 'timeZone'>): Promise<Instants> {
+export async function instantsOf({ name, cron, everyMs, timeZone }: Rule): Promise<Instants> {
   if (cron === undefined) return everyInstants(everyMs!)
-  const instants = await cronInstants(cron, timeZone)
-  if (instants.next(0) === undefined) throw invalidArgument('cron', 'a cron expression that matches some day', cron)
+  const option = name === undefined ? 'cron' : `schedule '${name}': cron`
+  const instants = await cronInstants(cron, timeZone, option)
+  if (instants.next(0) === undefined) throw invalidArgument(option, 'a cron expression that matches some day', cron)
   return instants
 }
 

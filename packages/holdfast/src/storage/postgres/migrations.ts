@@ -38,9 +38,11 @@ export function migrationPlan(schema: string, done = 0): string[] {
 
 /** Runs the missing steps. @throws StorageError if the schema has other steps than these, or steps are missing and not allowed */
 export async function migrate(database: Database, schema: string, isAllowed: boolean): Promise<void> {
-  if ((await countDone(database, schema)) === steps.length) return
+  const found = await countDone(database, schema)
+  if (found === steps.length) return
   if (!isAllowed) {
-    throw schemaError(schema, 'is not up to date, and `migrate` is false. Run npx holdfast migrate as its owner')
+    const problem = found === 0 ? 'has no tables of holdfast' : 'is not up to date'
+    throw schemaError(schema, `${problem}, and \`migrate\` is false. Run npx holdfast migrate as its owner`)
   }
   await database.transaction(async (connection) => {
     // Processes that open a new database at the same time migrate one after the other.

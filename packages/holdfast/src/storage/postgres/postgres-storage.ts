@@ -15,11 +15,12 @@ import {
 import { ListenerRegistry } from '../listener-registry.ts'
 import { RefCounted } from '../ref-counted.ts'
 import type * as Contract from '../storage.ts'
-import type { Database, Row, Value } from './connection/database.ts'
+import { type Database, openDatabase, type Row, type Value } from './connection/database.ts'
 import { eventChannelOf } from './connection/event-messages.ts'
 import { channelOf } from './connection/hints.ts'
 import { LeaseCache } from './fast/lease-cache.ts'
 import { ScanCursor } from './fast/scan-cursor.ts'
+import { countDone, migrate, migrationPlan } from './migrations.ts'
 import {
   type PostgresStorageOptions,
   type ResolvedPostgresOptions,
@@ -126,6 +127,26 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
 
   disconnect(): Promise<void> {
     return this.#opened.disconnect()
+  }
+
+  /**
+   * Creates the schema or brings it up to date, also with `migrate: false`: a step of a deployment, by a role that may create tables.
+   * @param options.plan only returns the statements
+   * @returns the statements that were missing
+   * @throws StorageError
+   */
+  async migrate({ plan = false }: { readonly plan?: boolean | undefined } = {}): Promise<string[]> {
+    const { schema } = this.#options
+    // An index over many rows takes its time.
+    const callTimeoutMs = Math.max(this.#options.callTimeoutMs, 30_000)
+    const database = await openDatabase({ ...this.#options, callTimeoutMs, listen: false, prepare: false })
+    try {
+      const missing = migrationPlan(schema, await countDone(database, schema))
+      if (!plan && missing.length > 0) await migrate(database, schema, true)
+      return missing
+    } finally {
+      await database.close()
+    }
   }
 
   clear(): Promise<void> {

@@ -135,6 +135,12 @@ export interface QueueDepth {
   readonly delayed?: number | undefined
 }
 
+/** Messages that wait in a queue over a storage, which knows both parts. Not Required<QueueDepth>: with exactOptionalPropertyTypes that has undefined. */
+export interface StorageQueueDepth extends QueueDepth {
+  readonly ready: number
+  readonly delayed: number
+}
+
 /** A worker of an `extended` queue, ready to take messages. */
 export interface Consumer {
   /**

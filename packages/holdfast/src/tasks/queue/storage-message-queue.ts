@@ -62,7 +62,7 @@ import {
   type ExtendedEnqueueOptions,
   type MessageHandler,
   type MessageQueue,
-  type QueueDepth,
+  type StorageQueueDepth,
 } from './message-queue.ts'
 import { receiptOf } from './receipt.ts'
 import { Sender } from './sender.ts'
@@ -345,7 +345,7 @@ export class StorageMessageQueue implements MessageQueue, AsyncDisposable {
    * Counts the messages that wait. `ready`: due and not running, lost leases included. `delayed`: not yet due, waiting retries
    * included. `queued`: both.
    */
-  async getDepth(): Promise<Required<QueueDepth>> {
+  async getDepth(): Promise<StorageQueueDepth> {
     const { due, delayed } = await this.counts()
     return { queued: due + delayed, ready: due, delayed }
   }

@@ -48,6 +48,9 @@ describe('cron', () => {
     const never = { cron: '0 0 31 2 *', timeZone: 'UTC', everyMs: undefined }
     await assert.rejects(instantsOf(never), { code: 'INVALID_ARGUMENT', message: /"0 0 31 2 \*"/ })
     await assert.rejects(cronInstants('* * * * *', 'Europe/Atlantis'), { code: 'INVALID_ARGUMENT' })
+    const named = { name: 'nightly', cron: 'every day', timeZone: 'UTC', everyMs: undefined }
+    const message = `schedule 'nightly': cron: expected a cron expression of 5 or 6 fields, got "every day"`
+    await assert.rejects(instantsOf(named), { message })
   })
 
   test('[F6] without croner, or with one that fails the vectors, the error has the install command', async () => {

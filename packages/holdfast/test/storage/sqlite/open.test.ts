@@ -59,7 +59,11 @@ test('a file that is no database, a directory, and a missing directory are refus
   await refused(directory, text, /SQLite: cannot open the database '.*text': file is not a database/)
   mkdirSync(join(directory, 'folder'))
   await refused(directory, join(directory, 'folder'), /folder': it is a directory/)
-  await refused(directory, join(directory, 'nowhere', 'jobs.db'), /ENOENT.*nowhere/)
+  await refused(
+    directory,
+    join(directory, 'nowhere', 'jobs.db'),
+    /nowhere.*: its directory does not exist\. Create it first\./,
+  )
 })
 
 const isRoot = process.getuid?.() === 0

@@ -131,12 +131,18 @@ export function openError(where: string, error: unknown): unknown {
   if (isHoldfastError(error) && !(error instanceof StorageError)) return error
   const cause = error instanceof StorageError && error.cause !== undefined ? error.cause : error
   const says = cause instanceof Error ? meaningOf(cause, false).says : undefined
-  return storageError(`Postgres: cannot open ${where}: ${explained(says, messageOf(cause))}`, {
+  const hint = isUnreachable(cause) ? '. Check the address, and that the server is running.' : ''
+  return storageError(`Postgres: cannot open ${where}: ${explained(says, messageOf(cause))}${hint}`, {
     transient: false,
     maybeApplied: false,
     cause,
   })
 }
+
+const isUnreachable = (error: unknown): boolean =>
+  ['ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH', 'ETIMEDOUT'].includes(
+    String((error as { code?: unknown } | null)?.code),
+  )
 
 export const connectionLost = (): Error => new Error('the connection was lost')
 

@@ -51,7 +51,8 @@ function runnerOf(tx: unknown, prepare: boolean): Runner {
       return rows.map(textsOf)
     }
   }
-  const expected = 'a client of pg in a transaction, the sql of postgres.js’s begin(), or an adapter with query()'
+  const expected =
+    'a client of pg in a transaction, the sql of postgres.js’s begin(), or drizzleTx(tx), kyselyTx(trx) or prismaTx(tx)'
   throw invalidArgument('tx', expected, tx)
 }
 

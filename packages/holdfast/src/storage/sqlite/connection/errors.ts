@@ -56,7 +56,8 @@ export async function whenFree<T>(clock: Clock, attempt: () => T, isLate: (busy:
 export function openError(path: string, error: unknown): unknown {
   if (isHoldfastError(error)) return error
   const why = primaryCode(error) === codes.cannotOpen ? obstacle(path) : undefined
-  const message = (why ?? (error as Error)).message
+  const isMissing = (why as { code?: unknown } | undefined)?.code === 'ENOENT'
+  const message = isMissing ? 'its directory does not exist. Create it first.' : (why ?? (error as Error)).message
   return new StorageError(`SQLite: cannot open the database '${path}': ${message}`, {
     cause: why ?? error,
     maybeApplied: false,
