@@ -9,6 +9,7 @@ import { runChaos } from '../chaos.ts'
 import { driverNamed } from '../drivers.ts'
 import { parseFlags } from '../flags.ts'
 import type { Cell } from './cells.ts'
+import { groupsOf } from './groups.ts'
 import { rigFaults } from './rig-faults.ts'
 import { scenarios } from './scenarios/index.ts'
 import type { ScenarioResult } from './scenarios/scenario.ts'
@@ -32,15 +33,11 @@ export const nameOf = ({ fault, driver }: Cell): string => `${fault}/${driver}`
 
 export async function runCells(cells: readonly Cell[], options: MatrixOptions): Promise<CellResult[]> {
   const results: CellResult[] = []
-  const byDriver = Map.groupBy(
-    cells.filter(({ way }) => way.by === 'rig'),
-    ({ driver }) => driver,
-  )
-  for (const [driver, own] of byDriver)
-    results.push(...(await attempt(own, () => runRig(driver, own, options), options)))
-  for (const cell of cells) {
-    if (cell.way.by === 'rig') continue
-    results.push(...(await attempt([cell], async () => [await runAlone(cell, options)], options)))
+  for (const group of groupsOf(cells)) {
+    const [{ way, driver }] = group as [Cell]
+    const run =
+      way.by === 'rig' ? () => runRig(driver, group, options) : async () => [await runAlone(group[0]!, options)]
+    results.push(...(await attempt(group, run, options)))
   }
   return results
 }

@@ -67,16 +67,19 @@ export async function postgresPair(): Promise<Pair> {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-standby-'))
   if (user) chownSync(directory, user.uid, user.gid)
   const data = join(directory, 'data')
-  const connection = `host=127.0.0.1 port=${link.port} user=postgres application_name=standby`
+  const connectionTo = (server: number): string =>
+    `host=127.0.0.1 port=${server} user=postgres application_name=standby`
   const run = (program: string, ...args: readonly string[]): string =>
     execFileSync(join(folder, program), args, {
       cwd: directory,
+      timeout: 60_000,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
       ...user,
     })
-  run('pg_basebackup', '-D', data, '-d', connection, '-X', 'stream', '-R')
-  appendFileSync(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${connection}'\n`)
+  // Not through the proxy, which is in this process: it forwards nothing while this process waits for the program.
+  run('pg_basebackup', '-D', data, '-d', connectionTo(primary.port), '-X', 'stream', '-R')
+  appendFileSync(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${connectionTo(link.port)}'\n`)
   const port = await freePort()
   const standby = await ServerProcess.start(
     {
