@@ -9,4 +9,4 @@ process.on('disconnect', () => process.exit(1))
 const { names, seed, seconds } = JSON.parse(process.argv[2]!) as GroupTask
 const own = cells.filter((cell) => names.includes(nameOf(cell)))
 const results = await runCells(own, { seed, seconds, print: (line) => console.log(line) })
-process.send!(results, () => process.exit(0))
+process.send!(results, undefined, undefined, () => process.exit(0))
