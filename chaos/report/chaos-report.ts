@@ -55,9 +55,10 @@ export const noReport: ChaosReport = { cells: {}, volume: {}, runs: {} }
 /** @param report of any of the commands @throws Error if it is none */
 export function withReport(all: ChaosReport, report: object): ChaosReport {
   if ('cells' in report) return withMatrix(all, report as MatrixReport)
+  if ('volume' in report) return (report.volume as VolumeReport[]).reduce(withReport, all)
   if ('options' in report) {
     const one = report as VolumeReport
-    return { ...all, volume: { ...all.volume, [`${one.options.driver} ${one.options.seed}`]: one } }
+    return { ...all, volume: { ...all.volume, [`${one.options.peer ?? one.options.driver} ${one.options.seed}`]: one } }
   }
   if ('pointsByName' in report) return withRun(all, report as Report)
   throw new Error('expected a report of chaos:matrix, chaos:volume or chaos')
