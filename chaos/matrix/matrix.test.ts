@@ -77,6 +77,7 @@ test('a fault of the rig belongs to its cell, and to no other one', () => {
   const crash = (by: string, point: string): string[] => countedBy({ what: 'crashing', by, point })
   assert.deepEqual(crash('worker-0.1', 'claim:applied:1'), ['K1'])
   assert.deepEqual(crash('worker-0.1', 'settle:before:1'), ['K2'])
+  assert.deepEqual(crash('worker-0.1', 'outcomes:applied:2'), ['K2'])
   assert.deepEqual(crash('operator-0.1', 'pause:before:1'), ['K3'])
   assert.deepEqual(crash('producer-0.1', 'add:applied:1'), ['K4'])
   assert.deepEqual(crash('worker-0.1', 'add:applied:1'), ['K5'])
