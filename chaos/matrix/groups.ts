@@ -3,7 +3,8 @@
 import type { Cell } from './cells.ts'
 
 export function groupsOf(cells: readonly Cell[]): Cell[][] {
-  const isOfRig = ({ way }: Cell): boolean => way.by === 'rig'
   const ofRig = Map.groupBy(cells.filter(isOfRig), ({ driver }) => driver)
   return [...ofRig.values(), ...cells.filter((cell) => !isOfRig(cell)).map((cell) => [cell])]
 }
+
+const isOfRig = ({ way }: Cell): boolean => way.by === 'rig'

@@ -118,9 +118,9 @@ test('the cells of the rig of one driver are a group, and every other cell is on
 })
 
 test('each result is in the file as its cell ends; a later run of the same commit leaves it out, another one does not', (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'matrix-test-'))
-  t.after(() => rmSync(folder, { recursive: true }))
-  const file = join(folder, 'matrix.json')
+  const directory = mkdtempSync(join(tmpdir(), 'matrix-test-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const file = join(directory, 'matrix.json')
   new Results(file, 'abc').add([clean], { seconds: 1 })
   const again = new Results(file, 'abc')
   assert.ok(again.has('K1/sqlite') && !again.has('K2/sqlite'))
@@ -134,17 +134,19 @@ test('each result is in the file as its cell ends; a later run of the same commi
   assert.ok(!dirty.has('K1/sqlite'))
 })
 
+const runCode = (code: string, limitMs: number): Promise<CellResult[]> =>
+  runGroup(cellsOf('K1/file', 'K2/file'), {
+    seed: 1,
+    seconds: 1,
+    limitMs,
+    start: () => spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] }),
+  })
+
+const sentences = (results: readonly CellResult[]): string[] =>
+  results.map(({ cell, violations }) => `${cell} ${violations[0]}`)
+
 test('a cell that hangs, or that ends its process, has a result all the same', async () => {
-  const run = (code: string, limitMs: number): Promise<CellResult[]> =>
-    runGroup(cellsOf('K1/file', 'K2/file'), {
-      seed: 1,
-      seconds: 1,
-      limitMs,
-      start: () => spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] }),
-    })
-  const sentences = (results: readonly CellResult[]): string[] =>
-    results.map(({ cell, violations }) => `${cell} ${violations[0]}`)
-  const [ended, late] = [await run('process.exit(3)', 60_000), await run('setInterval(() => {}, 1e6)', 60)]
+  const [ended, late] = [await runCode('process.exit(3)', 60_000), await runCode('setInterval(() => {}, 1e6)', 60)]
   assert.deepEqual(sentences(ended), ['K1/file its process ended with 3', 'K2/file its process ended with 3'])
   assert.match(sentences(late)[0]!, /did not end within 0.001 minutes/)
 })

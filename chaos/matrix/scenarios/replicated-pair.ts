@@ -64,6 +64,8 @@ export async function redisPair(): Promise<Pair> {
   }
 }
 
+const connectionTo = (server: number): string => `host=127.0.0.1 port=${server} user=postgres application_name=standby`
+
 export async function postgresPair(): Promise<Pair> {
   const primary = await startPostgres({ settings: { wal_level: 'replica', max_wal_senders: '5' } })
   const link = await startProxy(primary.port)
@@ -73,8 +75,6 @@ export async function postgresPair(): Promise<Pair> {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-standby-'))
   if (user) chownSync(directory, user.uid, user.gid)
   const data = join(directory, 'data')
-  const connectionTo = (server: number): string =>
-    `host=127.0.0.1 port=${server} user=postgres application_name=standby`
   const run = (program: string, ...args: readonly string[]): string =>
     execFileSync(join(folder, program), args, {
       cwd: directory,

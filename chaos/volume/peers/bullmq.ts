@@ -2,7 +2,7 @@
 
 import type { VolumeRecord } from '../volume-history.ts'
 import { idOf } from '../volume-jobs.ts'
-import type { Peer, PeerPlace, PeerSettings } from './peer.ts'
+import type { Peer, PeerPlace, PeerRun, PeerSettings } from './peer.ts'
 
 const name = 'volume'
 const pageSize = 1_000
@@ -17,6 +17,12 @@ export const bullmq: Peer = {
     'jobs are kept; jobIds by the producer; addBulk',
   open: (settings) => placeOf(settings),
 }
+
+const runOf = ({ id, data, attemptsStarted }: any): PeerRun => ({
+  job: Number(String(id).slice(1)),
+  payload: data,
+  attempt: attemptsStarted,
+})
 
 function placeOf({ url, leaseMs, attempts, backoffMs, load, onError }: PeerSettings): PeerPlace {
   const { hostname: host, port } = new URL(url)
@@ -45,11 +51,6 @@ function placeOf({ url, leaseMs, attempts, backoffMs, load, onError }: PeerSetti
     },
     async consume(slots, run, completed) {
       const { Worker } = await load('bullmq')
-      const runOf = ({ id, data, attemptsStarted }: any) => ({
-        job: Number(String(id).slice(1)),
-        payload: data,
-        attempt: attemptsStarted,
-      })
       const worker = new Worker(name, (job: any) => run(runOf(job)), {
         connection: { ...connection, maxRetriesPerRequest: null },
         concurrency: slots,

@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import type { VolumeRecord } from '../volume-history.ts'
 import type { VolumePayload } from '../volume-jobs.ts'
 
-export interface PeerJob {
+interface PeerJob {
   readonly job: number
   readonly payload: VolumePayload
 }

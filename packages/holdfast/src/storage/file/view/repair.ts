@@ -88,7 +88,7 @@ export async function repairJobs(work: RepairWork): Promise<boolean> {
   }
   await work.look()
   // What is left belongs to no job, unless that has changed since the files were listed.
-  for (const path of [...found]) {
+  for (const path of found) {
     for (const ref of work.takeChanged()) for (const own of filesOfJob(stored(replica(), ref))) found.delete(own)
     if (found.has(path)) work.remove(path)
     await work.yield()
