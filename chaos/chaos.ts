@@ -84,7 +84,8 @@ async function runFaultsOn(
     for (const problem of (await driver.inspect?.(directory)) ?? []) {
       violations.push(violation('integrity', problem))
     }
-    return historyOf(readLogs(join(directory, 'logs')), records, counts, { rows, passesLocked: driver.passesLocked })
+    const { passesLocked, failsOver } = driver
+    return historyOf(readLogs(join(directory, 'logs')), records, counts, { rows, passesLocked, failsOver })
   } finally {
     progress.end()
     await supervisor.end()

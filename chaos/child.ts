@@ -40,6 +40,8 @@ export interface VolumeConfig {
   readonly producers: number
   /** Slots of a worker. */
   readonly concurrency: number
+  /** Another library instead of ours, which is installed in the folder. */
+  readonly peer?: { readonly name: string; readonly folder: string }
 }
 
 export interface Child extends ChildConfig {

@@ -1,6 +1,7 @@
 // Ends its own process by SIGKILL at the kill point that HOLDFAST_CRASH names: no handler, no finally, no flush.
 
 import type { Storage } from 'holdfast'
+import type { ClaimRequest } from 'holdfast/storage'
 import { wrapStorage } from './wrap-storage.ts'
 import type { Log } from './log.ts'
 import { type Point, written } from './points.ts'
@@ -18,10 +19,11 @@ export class Crash {
   /** Wraps a storage so that its calls reach their kill points. */
   wrap(storage: Storage): Storage {
     if (this.#point === undefined) return storage
-    return wrapStorage(storage, async (verb, _, call) => {
-      if (this.#isDue(verb, 'before')) this.now()
+    return wrapStorage(storage, async (verb, args, call) => {
+      const steps = verb === 'claim' && hasOutcomes(args[0] as ClaimRequest) ? [verb, 'outcomes'] : [verb]
+      if (steps.some((step) => this.#isDue(step, 'before'))) this.now()
       const answer = await call()
-      if (this.#isDue(verb, 'applied')) this.now()
+      if (steps.some((step) => this.#isDue(step, 'applied'))) this.now()
       return answer
     })
   }
@@ -44,3 +46,5 @@ export class Crash {
     return point !== undefined && point.step === step && point.moment === moment && ++this.#calls >= point.number
   }
 }
+
+const hasOutcomes = ({ outcomes }: ClaimRequest): boolean => outcomes !== undefined && outcomes.length > 0

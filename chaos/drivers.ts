@@ -24,6 +24,8 @@ interface Driver {
   readonly hasRows?: boolean
   /** Whether a claim may pass over jobs that another call has locked. */
   readonly passesLocked?: boolean
+  /** Whether a replica is promoted when the server is killed or stopped. */
+  readonly failsOver?: boolean
   /** Ends one session from the server's side. Returns false if there was none. */
   endSession?(storage: Storage): Promise<boolean>
   /** Checks the files on disk after all processes ended. Returns what is wrong. */
@@ -67,6 +69,7 @@ export const drivers: Readonly<Record<string, Driver>> = {
     workers: 4,
     // A promotion takes seconds, in which nothing is acknowledged.
     leastRate: 40,
+    failsOver: true,
     open: async (_, url) => (await import('./cluster-service.ts')).openCluster(url!),
     serve: async (slots) => (await import('./cluster-service.ts')).serveCluster(slots),
   },

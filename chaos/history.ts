@@ -2,7 +2,7 @@
 // and fence; their times are used for recovery only.
 
 import type { EndReason, JobState } from 'holdfast/storage'
-import type { Entry, OperatorVerb } from './entries.ts'
+import { attemptOf, type Entry, type OperatorVerb } from './entries.ts'
 import { type JobKind, kinds, passingTtlMs } from './jobs.ts'
 import type { Key } from './keys.ts'
 import type { Reported } from './reports.ts'
@@ -48,6 +48,8 @@ export interface JobHistory {
   readonly ordered: boolean
   readonly weight: number
   readonly key: Key | undefined
+  /** When a replica may have been promoted that did not know the last claims. */
+  readonly failovers: readonly number[]
   readonly entries: readonly Entry[]
   readonly record: FinalRecord | undefined
 }
@@ -72,12 +74,22 @@ export interface Violation {
   readonly entries: readonly (Entry | FinalRecord)[]
 }
 
+export interface StorageFacts {
+  readonly rows?: readonly string[] | undefined
+  readonly passesLocked?: boolean | undefined
+  /** Whether a replica is promoted when the server is killed or stopped. */
+  readonly failsOver?: boolean | undefined
+}
+
+const isFaultOfServer = (what: Entry['what']): boolean => what === 'serverKilled' || what === 'serverFrozen'
+
 export function historyOf(
   entries: readonly Entry[],
   records: readonly FinalRecord[],
   counts: Readonly<Record<string, number>>,
-  { rows, passesLocked = false }: { rows?: readonly string[] | undefined; passesLocked?: boolean | undefined } = {},
+  { rows, passesLocked = false, failsOver = false }: StorageFacts = {},
 ): History {
+  const failovers = failsOver ? entries.filter(({ what }) => isFaultOfServer(what)).map(({ at }) => at) : []
   const byId = Map.groupBy(
     entries.filter((entry) => 'id' in entry),
     ({ id }) => id,
@@ -89,7 +101,7 @@ export function historyOf(
     const asked = found.find((entry) => entry.what === 'asked') ?? (slotOf(id) === undefined ? undefined : scheduled)
     if (!asked) return []
     const { kind, type, maxAttempts, priority, group, ordered = false, weight = 1, key } = asked
-    const ofAdd = { kind, type, maxAttempts, priority, group, ordered, weight, key }
+    const ofAdd = { kind, type, maxAttempts, priority, group, ordered, weight, key, failovers }
     return [{ id, ...ofAdd, entries: found, record: recordOf.get(id) }]
   })
   const known = new Set(jobs.map(({ id }) => id))
@@ -127,6 +139,26 @@ export function repeatedAfterExpiry({ type, entries }: JobHistory): boolean {
 
 export const wasCalled = (job: JobHistory, verb: OperatorVerb): boolean =>
   job.entries.some((entry) => entry.what === 'calling' && entry.verb === verb)
+
+/**
+ * The fences of the runs that the storage knows. A claim is not waited for on replicas: a failover may forget it, and then the number of its
+ * attempt is given again, under another fence (reliability of `replicated`). A run whose outcome was recorded is never forgotten.
+ */
+export function knownRuns({ entries, failovers }: JobHistory): string[] {
+  const runs = entries.filter((entry) => entry.what === 'started')
+  const recorded = entries.flatMap((entry) =>
+    entry.what === 'settled' && entry.verdict === 'settled' ? [entry.fence] : [],
+  )
+  const isForgotten = ({ at, fence }: (typeof runs)[number]): boolean =>
+    !recorded.includes(fence) &&
+    runs.some(
+      (next) =>
+        next.fence !== fence &&
+        attemptOf(next.fence) <= attemptOf(fence) &&
+        failovers.some((failover) => failover > at && failover < next.at),
+    )
+  return runs.filter((run) => !isForgotten(run)).map(({ fence }) => fence)
+}
 
 /** Whether the record may be absent: it expired or was removed. */
 export const mayBeGone = (job: JobHistory): boolean => job.type === 'passing' || wasCalled(job, 'remove')

@@ -5,7 +5,7 @@ export const roles = ['worker', 'producer', 'operator'] as const
 export type Role = (typeof roles)[number]
 
 export interface Point {
-  /** A verb of the storage, with `kv.` before those of the key-value store, or `handler`. */
+  /** A verb of the storage, with `kv.` before those of the key-value store; `outcomes`, a claim that settles some; or `handler`. */
   readonly step: string
   /** `before`: not sent. `applied`: done, its reply unseen. For a handler: the place in it. */
   readonly moment: string
@@ -16,7 +16,7 @@ export interface Point {
 const callMoments = ['before', 'applied']
 const commonVerbs = ['connect', 'disconnect', 'listen', 'unlisten']
 /** A worker adds what its schedule says. */
-const workerVerbs = ['add', 'claim', 'extend', 'settle', 'nextDueAt', 'recover', 'sweep']
+const workerVerbs = ['add', 'claim', 'outcomes', 'extend', 'settle', 'nextDueAt', 'recover', 'sweep']
 const kvVerbs = ['kv.get', 'kv.set', 'kv.setIfAbsent', 'kv.cas', 'kv.delete', 'kv.list']
 const producerVerbs = ['add', 'cancel', 'revive', 'remove', 'get', 'list', 'count']
 const operatorVerbs = ['connect', 'disconnect', 'pause', 'revive', 'list', 'count']

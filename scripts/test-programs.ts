@@ -27,6 +27,8 @@ const programs: readonly string[] = [
   'chaos/federation/worker.ts',
   'chaos/operator.ts',
   'chaos/producer.ts',
+  'chaos/volume/peers/producer.ts',
+  'chaos/volume/peers/worker.ts',
   'chaos/volume/producer.ts',
   'chaos/volume/worker.ts',
   'chaos/worker.ts',

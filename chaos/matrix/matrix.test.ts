@@ -1,16 +1,21 @@
 // The fault matrix as data: every cell has a way to run, which exists, or a reason; and its summary fails where it should.
 
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Entry } from '../entries.ts'
-import { cells } from './cells.ts'
+import { type Cell, cells } from './cells.ts'
 import { faultNames, faults } from './faults.ts'
+import { groupsOf } from './groups.ts'
 import { cellLine, summaryOf } from './matrix-table.ts'
+import { Results } from './results.ts'
 import { rigFaults } from './rig-faults.ts'
 import { type CellResult, nameOf, resultOfTests } from './run-cell.ts'
+import { runGroup } from './run-group.ts'
 import { scenarios } from './scenarios/index.ts'
 
 const folder = fileURLToPath(new URL('../../packages/holdfast/', import.meta.url))
@@ -72,6 +77,7 @@ test('a fault of the rig belongs to its cell, and to no other one', () => {
   const crash = (by: string, point: string): string[] => countedBy({ what: 'crashing', by, point })
   assert.deepEqual(crash('worker-0.1', 'claim:applied:1'), ['K1'])
   assert.deepEqual(crash('worker-0.1', 'settle:before:1'), ['K2'])
+  assert.deepEqual(crash('worker-0.1', 'outcomes:applied:2'), ['K2'])
   assert.deepEqual(crash('operator-0.1', 'pause:before:1'), ['K3'])
   assert.deepEqual(crash('producer-0.1', 'add:applied:1'), ['K4'])
   assert.deepEqual(crash('worker-0.1', 'add:applied:1'), ['K5'])
@@ -99,4 +105,48 @@ test('the output of tests becomes counts; none of them, or an exit code, is a fa
   assert.deepEqual(resultOfTests('  ✖ b (1.5ms)\nℹ pass 1\nℹ fail 1\n', 1).violations, ['failed: b'])
   assert.equal(resultOfTests('', 1).violations.length, 1)
   assert.equal(resultOfTests('ℹ pass 0\nℹ fail 0\n', 0).faults, 0)
+})
+
+const cellsOf = (...names: readonly string[]): Cell[] => cells.filter((cell) => names.includes(nameOf(cell)))
+
+test('the cells of the rig of one driver are a group, and every other cell is one', () => {
+  const groups = groupsOf(cellsOf('K1/file', 'K2/file', 'K1/redis', 'T3/memory', 'D2/redis'))
+  assert.deepEqual(
+    groups.map((group) => group.map(nameOf)),
+    [['K1/file', 'K2/file'], ['K1/redis'], ['D2/redis'], ['T3/memory']],
+  )
+})
+
+test('each result is in the file as its cell ends; a later run of the same commit leaves it out, another one does not', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'matrix-test-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const file = join(directory, 'matrix.json')
+  new Results(file, 'abc').add([clean], { seconds: 1 })
+  const again = new Results(file, 'abc')
+  assert.ok(again.has('K1/sqlite') && !again.has('K2/sqlite'))
+  again.add([{ ...clean, cell: 'K2/sqlite' }], { seconds: 1 })
+  const written = JSON.parse(readFileSync(file, 'utf8')) as { summary: { cells: number } }
+  assert.equal(written.summary.cells, 2)
+  assert.ok(!new Results(file, 'def').has('K1/sqlite'))
+  assert.equal(new Results(file, 'def').of(['K1/sqlite'])[0]!.commit, 'abc')
+  const dirty = new Results(file, 'abc-dirty')
+  dirty.add([clean], { seconds: 1 })
+  assert.ok(!dirty.has('K1/sqlite'))
+})
+
+const runCode = (code: string, limitMs: number): Promise<CellResult[]> =>
+  runGroup(cellsOf('K1/file', 'K2/file'), {
+    seed: 1,
+    seconds: 1,
+    limitMs,
+    start: () => spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] }),
+  })
+
+const sentences = (results: readonly CellResult[]): string[] =>
+  results.map(({ cell, violations }) => `${cell} ${violations[0]}`)
+
+test('a cell that hangs, or that ends its process, has a result all the same', async () => {
+  const [ended, late] = [await runCode('process.exit(3)', 60_000), await runCode('setInterval(() => {}, 1e6)', 60)]
+  assert.deepEqual(sentences(ended), ['K1/file its process ended with 3', 'K2/file its process ended with 3'])
+  assert.match(sentences(late)[0]!, /did not end within 0.001 minutes/)
 })

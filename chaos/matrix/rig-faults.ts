@@ -17,7 +17,8 @@ const upkeep = ['extend', 'settle', 'unlisten', 'disconnect', 'recover', 'sweep'
 
 export const rigFaults = {
   K1: pointOf(['claim', 'handler'], 'worker'),
-  K2: pointOf(['settle'], 'worker'),
+  // Most outcomes are settled by the next claim.
+  K2: pointOf(['settle', 'outcomes'], 'worker'),
   K3: pointOf(
     upkeep.filter((step) => step !== 'settle'),
     '',

@@ -7,8 +7,10 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { runChaos } from '../chaos.ts'
 import { driverNamed } from '../drivers.ts'
+import type { Entry } from '../entries.ts'
 import { parseFlags } from '../flags.ts'
 import type { Cell } from './cells.ts'
+import { groupsOf } from './groups.ts'
 import { rigFaults } from './rig-faults.ts'
 import { scenarios } from './scenarios/index.ts'
 import type { ScenarioResult } from './scenarios/scenario.ts'
@@ -32,15 +34,11 @@ export const nameOf = ({ fault, driver }: Cell): string => `${fault}/${driver}`
 
 export async function runCells(cells: readonly Cell[], options: MatrixOptions): Promise<CellResult[]> {
   const results: CellResult[] = []
-  const byDriver = Map.groupBy(
-    cells.filter(({ way }) => way.by === 'rig'),
-    ({ driver }) => driver,
-  )
-  for (const [driver, own] of byDriver)
-    results.push(...(await attempt(own, () => runRig(driver, own, options), options)))
-  for (const cell of cells) {
-    if (cell.way.by === 'rig') continue
-    results.push(...(await attempt([cell], async () => [await runAlone(cell, options)], options)))
+  for (const group of groupsOf(cells)) {
+    const [{ way, driver }] = group as [Cell]
+    const run =
+      way.by === 'rig' ? () => runRig(driver, group, options) : async () => [await runAlone(group[0]!, options)]
+    results.push(...(await attempt(group, run, options)))
   }
   return results
 }
@@ -60,22 +58,30 @@ async function attempt(
   }
 }
 
+/** All kinds of faults at the same time; then kill points alone, which comes to all of them. */
 async function runRig(driver: string, own: readonly Cell[], options: MatrixOptions): Promise<CellResult[]> {
-  const kinds = driverNamed(driver).kinds.filter((kind) => kind !== 'full')
-  const args = ['--driver', driver, '--seconds', String(options.seconds), '--seed', String(options.seed)]
-  const flags = parseFlags([...args, '--kinds', kinds.join(',')])!
+  const all = driverNamed(driver).kinds.filter((kind) => kind !== 'full')
+  const runs = [await runOnRig(driver, all, options), await runOnRig(driver, ['point'], options)]
+  return own.map((cell) => {
+    const isOne = rigFaults[cell.fault as keyof typeof rigFaults] as (typeof rigFaults)['K7']
+    const faults = runs.flatMap(({ entries }) => entries).filter(isOne).length
+    const violations = runs.flatMap((run) => run.violations)
+    return { cell: nameOf(cell), by: 'rig', seed: options.seed, runs: runs.length, faults, violations }
+  })
+}
+
+interface RigRun {
+  readonly entries: readonly Entry[]
+  readonly violations: readonly string[]
+}
+
+async function runOnRig(driver: string, kinds: readonly string[], options: MatrixOptions): Promise<RigRun> {
+  const { seconds, seed, print } = options
+  const args = ['--driver', driver, '--seconds', String(seconds), '--seed', String(seed), '--kinds', kinds.join(',')]
+  const flags = parseFlags(args)!
   return inDirectory(`holdfast-matrix-${driver}-`, async (directory) => {
-    const { history, violations } = await runChaos(
-      flags,
-      directory,
-      (line, isPassing) => isPassing || options.print(line),
-    )
-    const sentences = violations.map(({ check, sentence }) => `${check}: ${sentence}`)
-    return own.map((cell) => {
-      const isOne = rigFaults[cell.fault as keyof typeof rigFaults] as (typeof rigFaults)['K7']
-      const faults = history.entries.filter(isOne).length
-      return { cell: nameOf(cell), by: 'rig', seed: options.seed, runs: 1, faults, violations: sentences }
-    })
+    const { history, violations } = await runChaos(flags, directory, (line, isPassing) => isPassing || print(line))
+    return { entries: history.entries, violations: violations.map(({ check, sentence }) => `${check}: ${sentence}`) }
   })
 }
 
@@ -116,14 +122,13 @@ export function resultOfTests(output: string, code: number): Pick<CellResult, 'r
   return { runs: pass + fail, faults: pass + fail, violations }
 }
 
-async function inDirectory<T extends CellResult | CellResult[]>(
+async function inDirectory<T extends { readonly violations: readonly string[] }>(
   prefix: string,
   run: (directory: string) => Promise<T>,
 ): Promise<T> {
   const directory = mkdtempSync(join(tmpdir(), prefix))
   const result = await run(directory)
   // What failed is kept.
-  if ([result].flat().every(({ violations }) => violations.length === 0))
-    rmSync(directory, { recursive: true, force: true })
+  if (result.violations.length === 0) rmSync(directory, { recursive: true, force: true })
   return result
 }

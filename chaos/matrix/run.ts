@@ -1,14 +1,15 @@
 // npm run chaos:matrix: the fault matrix, cell by cell. See --help.
 
-import { writeFileSync } from 'node:fs'
-import { cpus } from 'node:os'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { commitOf, versionOf } from '../report.ts'
+import { commitOf } from '../report.ts'
 import { cells } from './cells.ts'
 import { faultNames, matrixDrivers } from './faults.ts'
+import { groupsOf } from './groups.ts'
 import { cellLine, listing, summaryLine, summaryOf } from './matrix-table.ts'
-import { runCells } from './run-cell.ts'
+import { Results } from './results.ts'
+import { nameOf } from './run-cell.ts'
+import { runGroup } from './run-group.ts'
 
 const help = `\
 npm run chaos:matrix -- [options]
@@ -18,7 +19,9 @@ npm run chaos:matrix -- [options]
   --by <list>        rig, scenario, tests, nothing                             default: all
   --seconds <n>      of each run of the rig; scenarios take about as long       default 60
   --seed <n>                                                                   default: the time
-  --json <file>      writes the results
+  --minutes <n>      time limit of each cell, or of each run of the rig           default 15
+  --json <file>      writes each result as its cell ends. Cells of which the file has a result of this commit are not run again
+  --again            runs them again
   --list             prints the cells and how each is run
 
 Exit 0: every cell ran with a fault and without a violation, or is skipped by name. 1: not so. 2: it could not run.
@@ -32,7 +35,9 @@ const { values } = parseArgs({
     by: text,
     seconds: { ...text, default: '60' },
     seed: text,
+    minutes: { ...text, default: '15' },
     json: text,
+    again: { type: 'boolean' },
     list: { type: 'boolean' },
     help: { type: 'boolean' },
   },
@@ -54,11 +59,16 @@ async function run(): Promise<number> {
   }
   const seed = values.seed === undefined ? Math.floor(Date.now() / 1_000) : Number(values.seed)
   const seconds = Number(values.seconds)
-  const results = await runCells(chosen, { seed, seconds, print: (line) => console.log(line) })
+  const done = new Results(values.json && resolve(values.json), commitOf())
+  const left = chosen.filter((cell) => values.again || !done.has(nameOf(cell)))
+  if (left.length < chosen.length) console.log(`${chosen.length - left.length} cells have a result of this commit`)
+  for (const group of groupsOf(left)) {
+    const results = await runGroup(group, { seed, seconds, limitMs: Number(values.minutes) * 60_000 })
+    done.add(results, { seconds })
+    console.log(results.map(cellLine).join('\n'))
+  }
+  const results = done.of(chosen.map(nameOf))
   const summary = summaryOf(results)
-  const machine = { node: process.version, cores: cpus().length, cpu: cpus()[0]?.model ?? 'unknown' }
-  const report = { version: versionOf(), commit: commitOf(), machine, seed, seconds, summary, cells: results }
-  if (values.json) writeFileSync(resolve(values.json), `${JSON.stringify(report, undefined, 2)}\n`)
   console.log(`\n${results.map(cellLine).join('\n')}\n\n${summaryLine(summary)}`)
   return summary.verdict === 'pass' ? 0 : 1
 }

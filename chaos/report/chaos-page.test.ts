@@ -24,11 +24,11 @@ const volume = (driver: string, jobs: number, lost: number): VolumeReport =>
     recovery: durations,
   }) as unknown as VolumeReport
 
+const ran = { commit: 'abc', seed: 5, runs: 1 }
 const matrix = {
-  commit: 'abc',
   cells: [
-    { cell: 'K1/sqlite', by: 'rig', seed: 5, runs: 1, faults: 17, violations: [] },
-    { cell: 'D4/redis', by: 'scenario', seed: 5, runs: 1, faults: 2, violations: ['lost: m1'], note: 'a tail' },
+    { ...ran, cell: 'K1/sqlite', by: 'rig', faults: 17, violations: [] },
+    { ...ran, cell: 'D4/redis', by: 'scenario', faults: 2, violations: ['lost: m1'], note: 'a tail' },
   ],
 } as unknown as MatrixReport
 

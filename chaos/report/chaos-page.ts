@@ -3,6 +3,7 @@
 import { cells } from '../matrix/cells.ts'
 import { faultNames, faults, matrixDrivers } from '../matrix/faults.ts'
 import { nameOf } from '../matrix/run-cell.ts'
+import type { VolumeReport } from '../volume/volume-report.ts'
 import type { ChaosReport } from './chaos-report.ts'
 
 const numeral = (value: number): string => value.toLocaleString('en-US')
@@ -24,15 +25,47 @@ export function pageOf(report: ChaosReport): string {
 }
 
 function volumePart({ volume }: ChaosReport): string[] {
-  const runs = Object.values(volume).toSorted((one, other) => one.options.driver.localeCompare(other.options.driver))
+  const all = Object.values(volume).toSorted((one, other) => one.options.driver.localeCompare(other.options.driver))
+  const runs = all.filter(({ peer }) => !peer)
   if (runs.length === 0) return ['## Volume', '', 'Not measured yet.', '']
   const sum = (of: (run: (typeof runs)[number]) => number): string =>
     numeral(runs.reduce((total, run) => total + of(run), 0))
   return [
     '## Volume',
     '',
+    ...volumeTable('driver', runs),
+    '',
+    `In total ${sum(({ jobs }) => jobs)} jobs, ${sum(({ lost }) => lost)} lost, ${sum(({ doubleRecorded }) => doubleRecorded)} recorded twice, ` +
+      `${sum(({ stale }) => stale)} stale outcomes accepted.`,
+    '',
+    ...peerPart(all.filter(({ peer }) => peer)),
+  ]
+}
+
+/** The same run, checks and columns; a peer may not be able to have what a column counts. */
+function peerPart(runs: readonly VolumeReport[]): string[] {
+  if (runs.length === 0) return []
+  return [
+    '### Other libraries on the same rig',
+    '',
+    'The same processes, jobs, kills, stops, server kills and proxy faults (`npm run chaos:volume -- --peer bullmq`), read by the same checks. An attempt',
+    'has the number that the library gives it. *Stale*: the result that is kept is of an earlier attempt than the last one that began. *Violations* also counts',
+    'jobs that had not ended two minutes after the last fault, or had failed, an attempt number that was given twice, and processes that ended by an unhandled error.',
+    '',
+    ...volumeTable('library', runs),
+    '',
+    ...runs.flatMap(({ peer, sentences }) => [
+      `- **${peer!.name}** ${peer!.version}: ${peer!.configuration}.`,
+      ...sentences.slice(0, 5).map((sentence) => `  - ${sentence.split('\n')[0]!.slice(0, 200)}`),
+    ]),
+    '',
+  ]
+}
+
+function volumeTable(first: string, runs: readonly VolumeReport[]): string[] {
+  return [
     ...heading(
-      'driver',
+      first,
       'seed',
       'commit',
       'jobs',
@@ -53,7 +86,7 @@ function volumePart({ volume }: ChaosReport): string[] {
       const { kills, stops, serverKills, proxyFaults } = run.faults
       const { p50, p99, count } = run.recovery
       return row(
-        run.options.driver,
+        run.peer?.name ?? run.options.driver,
         run.options.seed,
         run.commit,
         numeral(run.jobs),
@@ -67,15 +100,10 @@ function volumePart({ volume }: ChaosReport): string[] {
         run.stale,
         run.violations,
         numeral(run.doubleRuns),
-
         count === 0 ? 'no sample' : `${numeral(p50)}, ${numeral(p99)} ms, ${numeral(count)}`,
         `${numeral(run.options.leaseMs)} ms`,
       )
     }),
-    '',
-    `In total ${sum(({ jobs }) => jobs)} jobs, ${sum(({ lost }) => lost)} lost, ${sum(({ doubleRecorded }) => doubleRecorded)} recorded twice, ` +
-      `${sum(({ stale }) => stale)} stale outcomes accepted.`,
-    '',
   ]
 }
 

@@ -1,24 +1,22 @@
 // The page about chaos runs, from the JSON reports of runs: the matrix, runs for volume, and the simulator.
 
-import type { CellResult } from '../matrix/run-cell.ts'
+import type { CommittedResult } from '../matrix/results.ts'
 import type { MatrixSummary } from '../matrix/matrix-table.ts'
 import type { Report } from '../report.ts'
 import type { VolumeReport } from '../volume/volume-report.ts'
 
 export interface MatrixReport {
   readonly version: string
-  readonly commit: string
   readonly machine: VolumeReport['machine']
-  readonly seed: number
   readonly seconds: number
   readonly summary: MatrixSummary
-  readonly cells: readonly CellResult[]
+  readonly cells: readonly CommittedResult[]
 }
 
 /** What is kept in docs/chaos-report.json. */
 export interface ChaosReport {
   /** Each cell by its last run. */
-  readonly cells: Readonly<Record<string, CellResult & { readonly commit: string }>>
+  readonly cells: Readonly<Record<string, CommittedResult>>
   /** Runs for volume, by driver and seed. */
   readonly volume: Readonly<Record<string, VolumeReport>>
   /** Runs of `npm run chaos`, by driver and seed. */
@@ -57,16 +55,17 @@ export const noReport: ChaosReport = { cells: {}, volume: {}, runs: {} }
 /** @param report of any of the commands @throws Error if it is none */
 export function withReport(all: ChaosReport, report: object): ChaosReport {
   if ('cells' in report) return withMatrix(all, report as MatrixReport)
+  if ('volume' in report) return (report.volume as VolumeReport[]).reduce(withReport, all)
   if ('options' in report) {
     const one = report as VolumeReport
-    return { ...all, volume: { ...all.volume, [`${one.options.driver} ${one.options.seed}`]: one } }
+    return { ...all, volume: { ...all.volume, [`${one.options.peer ?? one.options.driver} ${one.options.seed}`]: one } }
   }
   if ('pointsByName' in report) return withRun(all, report as Report)
   throw new Error('expected a report of chaos:matrix, chaos:volume or chaos')
 }
 
-function withMatrix(all: ChaosReport, { cells, commit }: MatrixReport): ChaosReport {
-  const added = cells.map((cell) => [cell.cell, { ...cell, violations: cell.violations.slice(0, 5), commit }] as const)
+function withMatrix(all: ChaosReport, { cells }: MatrixReport): ChaosReport {
+  const added = cells.map((cell) => [cell.cell, { ...cell, violations: cell.violations.slice(0, 5) }] as const)
   return { ...all, cells: { ...all.cells, ...Object.fromEntries(added) } }
 }
 

@@ -2,23 +2,29 @@
 
 import { existsSync, globSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Storage } from 'holdfast'
+import { fileURLToPath } from 'node:url'
+import { installPeers } from '../../benchmarks/peers.ts'
 import { buildPrograms, programsFolder, programsVariable } from '../../scripts/test-programs.ts'
 import { sleep } from '../child.ts'
-import { drained } from '../drain.ts'
 import { driverNamed } from '../drivers.ts'
 import type { Entry } from '../entries.ts'
-import { typeOf } from '../jobs.ts'
+import { backoffMs } from '../jobs.ts'
 import { readLogs } from '../log.ts'
 import type { FaultKind } from '../plan.ts'
 import { slotsOf, Supervisor } from '../supervisor.ts'
 import { AckedJobs } from './acked-jobs.ts'
-import { jobOf, volumeQueue } from './volume-jobs.ts'
+import { peerNamed } from './peers/index.ts'
+import { loaderOf } from './peers/peer.ts'
+import { peerSubject } from './peers/subject.ts'
+import { storageSubject, type Subject } from './subject.ts'
+import { volumeAttempts } from './volume-jobs.ts'
 import { VolumeHistory } from './volume-history.ts'
 import { readVolumeLog } from './volume-log.ts'
 
 export interface VolumeOptions {
   readonly driver: string
+  /** Another library on the server of the driver, instead of ours. */
+  readonly peer?: string
   readonly jobs: number
   readonly seed: number
   readonly leaseMs: number
@@ -44,6 +50,8 @@ export interface VolumeRun {
 
 /** Time limit for the last live jobs. */
 const drainMs = 120_000
+/** Where the peers are installed. */
+const peersFolder = fileURLToPath(new URL('../../benchmarks', import.meta.url))
 
 /** @param directory an empty directory for the storage and the logs */
 export async function runVolume(
@@ -57,22 +65,28 @@ export async function runVolume(
   const rig = { ...options, operators: 0, rate: 0 }
   const driver = driverNamed(options.driver)
   const service = await driver.serve?.(slotsOf(rig))
-  const storage = await driver.open(directory, service?.url)
+  const storage = options.peer === undefined ? await driver.open(directory, service?.url) : undefined
+  const subject = storage ? storageSubject(storage) : openPeer(options, service!.url)
   const { jobs, producers, concurrency } = options
   const supervisor = new Supervisor({
     ...rig,
     directory,
-    volume: { jobs, producers, concurrency },
-    workerScript: 'volume/worker.ts',
-    producerScript: 'volume/producer.ts',
+    volume: {
+      jobs,
+      producers,
+      concurrency,
+      ...(options.peer !== undefined && { peer: { name: options.peer, folder: peersFolder } }),
+    },
+    workerScript: options.peer === undefined ? 'volume/worker.ts' : 'volume/peers/worker.ts',
+    producerScript: options.peer === undefined ? 'volume/producer.ts' : 'volume/peers/producer.ts',
     ...(service && { service }),
-    ...(driver.endSession
+    ...(storage && driver.endSession
       ? { endSession: () => driver.endSession!(storage) }
       : service?.disturb && { endSession: service.disturb }),
   })
   try {
     const problems: string[] = []
-    await storage.connect()
+    await subject.connect()
     await supervisor.start()
     const startedAt = performance.now()
     const acked = new AckedJobs(join(directory, 'logs'))
@@ -84,15 +98,15 @@ export async function runVolume(
     if (acked.read() < jobs) problems.push(`${acked.read()} of ${jobs} jobs were acknowledged`)
     const patienceMs = supervisor.isBroken ? 0 : drainMs
     if (!(await supervisor.finish('producer', patienceMs))) problems.push('a producer did not end')
-    if (!(await drained(storage, patienceMs))) problems.push(`jobs were still live after ${patienceMs / 1_000} s`)
+    if (!(await subject.drained(patienceMs))) problems.push(`jobs were still live after ${patienceMs / 1_000} s`)
     const seconds = (performance.now() - startedAt) / 1_000
     if (!(await supervisor.finish('worker', patienceMs))) problems.push('a worker did not end')
     await supervisor.end()
     print('reading the logs and the records')
     const history = new VolumeHistory(jobs)
     const answers = await readAll(history, join(directory, 'logs'))
-    await readRecords(history, storage)
-    await storage.disconnect()
+    for await (const record of subject.records()) history.addRecord(record)
+    await subject.disconnect()
     problems.push(...((await driver.inspect?.(directory)) ?? []))
     return { history, entries: readLogs(join(directory, 'logs')), answers, seconds, problems }
   } finally {
@@ -136,15 +150,8 @@ async function readAll(history: VolumeHistory, logs: string): Promise<VolumeRun[
   return answers.toSorted((one, other) => one.at - other.at)
 }
 
-async function readRecords(history: VolumeHistory, storage: Storage): Promise<void> {
-  let cursor: string | undefined
-  do {
-    const types = [typeOf(volumeQueue)]
-    const page = await storage.list({ of: 'jobs', types, limit: 1_000, order: 'asc', cursor, parts: ['result'] })
-    for (const { id, state, attempt, result } of page.items) {
-      const value = result && (JSON.parse(Buffer.from(result).toString()) as number)
-      history.addRecord({ id, job: jobOf(id), state, attempt, result: value })
-    }
-    cursor = page.nextCursor
-  } while (cursor !== undefined)
+function openPeer({ peer, leaseMs }: VolumeOptions, url: string): Subject {
+  installPeers()
+  const settings = { url, leaseMs, attempts: volumeAttempts, backoffMs, onError: () => {} }
+  return peerSubject(peerNamed(peer!).open({ ...settings, load: loaderOf(peersFolder) }))
 }

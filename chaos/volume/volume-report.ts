@@ -4,7 +4,9 @@ import { cpus } from 'node:os'
 import { serverAway } from '../reconnect.ts'
 import { awaySpans, blockedSpans, type Durations, durationsOf } from '../recovery.ts'
 import { commitOf, versionOf } from '../report.ts'
+import { versionOf as versionOfPeer } from '../../benchmarks/peers.ts'
 import { driverNamed } from '../drivers.ts'
+import { peerNamed } from './peers/index.ts'
 import type { VolumeOptions, VolumeRun } from './run-volume.ts'
 
 export interface VolumeReport {
@@ -12,6 +14,8 @@ export interface VolumeReport {
   readonly commit: string
   readonly machine: { readonly node: string; readonly cores: number; readonly cpu: string }
   readonly options: VolumeOptions
+  /** Of a peer: what was run, and how. */
+  readonly peer?: { readonly name: string; readonly version: string; readonly configuration: string }
   /** Acknowledged jobs. */
   readonly jobs: number
   readonly seconds: number
@@ -49,6 +53,7 @@ export function volumeReportOf(options: VolumeOptions, run: VolumeRun): VolumeRe
     commit: commitOf(),
     machine: { node: process.version, cores: cpus().length, cpu: cpus()[0]?.model ?? 'unknown' },
     options,
+    ...(options.peer !== undefined && { peer: describe(options.peer, options.leaseMs) }),
     jobs,
     seconds: Math.round(seconds),
     jobsPerSecond: Math.round(jobs / seconds),
@@ -72,6 +77,11 @@ export function volumeReportOf(options: VolumeOptions, run: VolumeRun): VolumeRe
     peakMemoryMB: Math.round(process.resourceUsage().maxRSS / 1_024),
     verdict: violations === 0 ? 'pass' : 'fail',
   }
+}
+
+function describe(name: string, leaseMs: number): VolumeReport['peer'] {
+  const peer = peerNamed(name)
+  return { name, version: versionOfPeer(peer.package), configuration: peer.configuration(leaseMs) }
 }
 
 function recoveryOf({ history, entries, answers }: VolumeRun, { leaseMs, driver }: VolumeOptions) {
@@ -99,7 +109,7 @@ export function volumeLineOf(report: VolumeReport): string {
   const { options, jobs, seconds, jobsPerSecond, faults, recovery, recoveryApart } = report
   const { kills, stops, serverKills, proxyFaults } = faults
   return [
-    `volume ${options.driver} seed ${options.seed}: jobs ${jobs} in ${seconds} s (${jobsPerSecond}/s)`,
+    `volume ${options.peer ?? options.driver} seed ${options.seed}: jobs ${jobs} in ${seconds} s (${jobsPerSecond}/s)`,
     `kills ${kills} stops ${stops} serverKills ${serverKills} proxyFaults ${proxyFaults}`,
     `lost ${report.lost} doubleRecorded ${report.doubleRecorded} stale ${report.stale} violations ${report.violations}`,
     `doubleRuns ${report.doubleRuns} refused ${report.refusedOutcomes}`,

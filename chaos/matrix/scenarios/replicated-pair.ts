@@ -1,6 +1,6 @@
 // A primary and a replica, with a proxy in the replication link, and one between the clients and whichever of them is the primary.
 
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { appendFileSync, chownSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,13 +12,15 @@ import { freePort } from '../../../servers/port.ts'
 import { serverUser, startPostgres } from '../../../servers/postgres.ts'
 import { ServerProcess } from '../../../servers/process.ts'
 import { startProxy } from '../../../servers/proxy.ts'
-import { startRedis } from '../../../servers/redis.ts'
+import { type RedisServer, startRedis } from '../../../servers/redis.ts'
 import { askRedis } from '../../redis-sessions.ts'
 import { eventually } from '../workload.ts'
 
 export interface Pair {
   /** @param isReplicated with durability `replicated` */
   open(isReplicated: boolean): Storage
+  /** Resolves once the replica has all that the primary has now. */
+  received(): Promise<void>
   cutLink(): Promise<void>
   /** Kills the primary, makes the replica one, and sends the clients there. */
   promote(): Promise<void>
@@ -40,6 +42,10 @@ export async function redisPair(): Promise<Pair> {
   const url = `redis://127.0.0.1:${clients.port}`
   return {
     open: (isReplicated) => new RedisStorage({ url, durability: isReplicated ? 'replicated' : 'relaxed' }),
+    async received() {
+      const wanted = await offsetOf(primary, 'master_repl_offset')
+      await reached(async () => (await offsetOf(replica, 'slave_repl_offset')) >= wanted)
+    },
     async cutLink() {
       await link.refuse(true)
       link.cut()
@@ -58,6 +64,8 @@ export async function redisPair(): Promise<Pair> {
   }
 }
 
+const connectionTo = (server: number): string => `host=127.0.0.1 port=${server} user=postgres application_name=standby`
+
 export async function postgresPair(): Promise<Pair> {
   const primary = await startPostgres({ settings: { wal_level: 'replica', max_wal_senders: '5' } })
   const link = await startProxy(primary.port)
@@ -67,17 +75,20 @@ export async function postgresPair(): Promise<Pair> {
   const directory = mkdtempSync(join(tmpdir(), 'holdfast-standby-'))
   if (user) chownSync(directory, user.uid, user.gid)
   const data = join(directory, 'data')
-  const connection = `host=127.0.0.1 port=${link.port} user=postgres application_name=standby`
   const run = (program: string, ...args: readonly string[]): string =>
     execFileSync(join(folder, program), args, {
       cwd: directory,
+      timeout: 60_000,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
       ...user,
     })
-  run('pg_basebackup', '-D', data, '-d', connection, '-X', 'stream', '-R')
-  appendFileSync(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${connection}'\n`)
+  // Not through the proxy, which is in this process: it forwards nothing while this process waits for the program.
+  run('pg_basebackup', '-D', data, '-d', connectionTo(primary.port), '-X', 'stream', '-R')
+  appendFileSync(join(data, 'postgresql.auto.conf'), `primary_conninfo = '${connectionTo(link.port)}'\n`)
   const port = await freePort()
+  const sql = (on: number, text: string): string =>
+    run('psql', '-h', '127.0.0.1', '-p', String(on), '-U', 'postgres', '-Atc', text).trim()
   const standby = await ServerProcess.start(
     {
       name: 'postgres',
@@ -105,14 +116,9 @@ export async function postgresPair(): Promise<Pair> {
     },
     port,
   )
-  const sql = (on: number, text: string): string =>
-    run('psql', '-h', '127.0.0.1', '-p', String(on), '-U', 'postgres', '-Atc', text).trim()
   function isReady(): boolean {
-    try {
-      return sql(port, 'SELECT 1') === '1'
-    } catch {
-      return false
-    }
+    // Fails as long as it does not accept connections.
+    return spawnSync(join(folder, 'pg_isready'), ['-q', '-h', '127.0.0.1', '-p', String(port)]).status === 0
   }
   const url = `postgres://postgres@127.0.0.1:${clients.port}/postgres`
   return {
@@ -122,6 +128,10 @@ export async function postgresPair(): Promise<Pair> {
         sql(primary.port, 'SELECT pg_reload_conf()')
       }
       return new PostgresStorage({ url })
+    },
+    async received() {
+      const wanted = sql(primary.port, 'SELECT pg_current_wal_flush_lsn()')
+      await reached(async () => sql(port, `SELECT pg_last_wal_receive_lsn() >= '${wanted}'`) === 't')
     },
     async cutLink() {
       await link.refuse(true)
@@ -143,4 +153,13 @@ export async function postgresPair(): Promise<Pair> {
       rmSync(directory, { recursive: true, force: true })
     },
   }
+}
+
+async function reached(isThere: () => Promise<boolean>): Promise<void> {
+  if (!(await eventually(30_000, isThere))) throw new Error('failover: the replica lags by more than 30 s')
+}
+
+async function offsetOf(server: RedisServer, name: string): Promise<number> {
+  const info = String(await askRedis(server, 'INFO', 'replication'))
+  return Number(new RegExp(`${name}:(\\d+)`).exec(info)?.[1])
 }

@@ -43,7 +43,7 @@ export class Session {
         throw openError(session.#log.paths.root, error)
       })
       await session.journal.look()
-      session.#view.repair(options.clock.now())
+      session.#view.repair()
     } catch (error) {
       session.#log.close()
       throw error
@@ -96,7 +96,7 @@ export class Session {
   async sweep(): Promise<void> {
     sweepTemporary(this.#log)
     this.#reserve.make()
-    this.#view.repair(this.#clock.now())
+    this.#view.repair()
     await atMost(this.#clock, sweepingMs, this.#view.catchUp())
   }
 

@@ -1,10 +1,8 @@
 // The view: the directory as people read it.
 
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
@@ -14,7 +12,6 @@ import { FileStorage } from 'holdfast/file'
 import { hostileNames, longNames, lookalikes } from '../../../../conformance/src/hostile/hostile-names.ts'
 import { type Disk, nodeDisk } from '../../../src/storage/file/log/disk.ts'
 import { fileName } from '../../../src/storage/file/view/file-name.ts'
-import { programOf } from '../../../../../scripts/test-programs.ts'
 import { until } from '../../queue/driver.ts'
 import { viewFolderOf } from './view-folder.ts'
 
@@ -168,30 +165,6 @@ test('[trap 38] a job that is pending in the view while its next commit is under
   while ((await storage.sweep({ limit: 10 })).more);
   await storage.disconnect()
   assert.deepEqual(await filesOf(directory), [])
-})
-
-test('changes that a killed process had not shown are shown by the next process that opens the directory', async (t) => {
-  const directory = await directoryOf(t)
-  const script = programOf(new URL('fixtures/enqueue.ts', import.meta.url))
-  const order = JSON.stringify({ directory, threads: 1, prefix: 'j', count: 1e9, inFlight: 20 })
-  const child = spawn(process.execPath, ['--conditions=@holdfast/source', script, order])
-  t.after(() => child.kill('SIGKILL'))
-  for (let seen = ''; seen.length < 2_000;) seen += String((await once(child.stdout, 'data'))[0])
-  child.kill('SIGKILL')
-  await once(child, 'close')
-  const storage = new FileStorage({ directory })
-  await storage.connect()
-  const folder = await viewFolderOf(directory, storage)
-  // A file that the killed process had not removed.
-  await writeFile(join(folder, 'queue', '0000999999.job'), '')
-  await storage.disconnect()
-  const [first] = await readdir(join(directory, 'unshown'))
-  assert.equal(first, undefined)
-  const { types } = await (await opened(directory, t)).count({})
-  const waiting = types[0]!.states.queued
-  const files = await filesOf(folder)
-  assert.equal(files.filter((path) => path.startsWith('jobs/')).length, waiting)
-  assert.equal(files.filter((path) => path.startsWith('queue/') && !path.includes('999999')).length, waiting)
 })
 
 test('without the reserve no job is shown, and all are once the reserve is back', async (t) => {

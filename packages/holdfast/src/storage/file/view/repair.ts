@@ -1,11 +1,13 @@
 // Repair of the view after a crash. A session keeps a marker file in unshown/ until it has shown all its changes. If the
-// marker is there and its process is not, the whole view is compared with the records.
+// marker is there and its process is not, the whole view is compared with the records: by one process, which takes the marker over, and in
+// short stretches, because that takes seconds with 100,000 records. Calls go on meanwhile, so what changes is noted (RepairWork).
 
 import { join } from 'node:path'
 import { isTerminal } from '../../rules/job/states.ts'
 import type { MemoryJob } from '../../memory/data.ts'
 import { stateOf } from '../../rules/get.ts'
-import type { Move } from '../../rules/move.ts'
+import { type Move, refOf } from '../../rules/move.ts'
+import type { JobRef } from '../../storage.ts'
 import type { Log } from '../log/log.ts'
 import { numberOf } from '../log/paths.ts'
 import type { Replica } from '../replica/replica.ts'
@@ -23,10 +25,22 @@ export function createMarker({ disk, paths, owner }: Log): (isComplete: boolean)
     void (isComplete ? disk.unlink(path) : disk.rename(path, join(paths.root, markers, `left-${owner}`)))
 }
 
-/** Paths of the markers whose process has ended. */
-export function markersOfDeadProcesses({ disk, paths }: Log): string[] {
-  const left = disk.names(join(paths.root, markers)).filter((name) => !isAlive(numberOf(name)))
-  return left.map((name) => join(paths.root, markers, name))
+/**
+ * Takes over the markers whose process has ended: each goes to one process. Returns a function that removes them, or leaves them for
+ * another process. Undefined if there is none.
+ */
+export function takeMarkers({ disk, paths, owner }: Log): ((isComplete: boolean) => void) | undefined {
+  const folder = join(paths.root, markers)
+  const dead = disk.names(folder).filter((name) => !isAlive(numberOf(name)))
+  const taken = dead.filter((name) => disk.rename(join(folder, name), join(folder, `${owner}-${name}`)))
+  if (taken.length === 0) return undefined
+  return (isComplete) => {
+    for (const name of taken) {
+      const path = join(folder, `${owner}-${name}`)
+      if (isComplete) disk.unlink(path)
+      else disk.rename(path, join(folder, `left-${owner}-${disk.names(folder).length}`))
+    }
+  }
 }
 
 function isAlive(pid: number): boolean {
@@ -38,21 +52,72 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** The jobs to show again, and the files to remove. */
-export function compare(log: Log, replica: Replica, now: number): { jobs: MemoryJob[]; strays: string[] } {
-  const found = new Set(filesOf(log))
-  const jobs: MemoryJob[] = []
-  for (const type of replica.data.types.values()) {
-    for (const job of type.jobs.values()) {
-      const entry = entriesOf(job, job).find((path) => found.has(path))
-      const isShown = (entry !== undefined) !== isTerminal(job.state) && isRecorded(log, job, now)
-      const files = [entry, recordPath(job), job.result && resultPath(job), job.error && errorPath(job)]
-      if (!isShown || files.some((path) => path !== undefined && !found.has(path))) jobs.push(job)
-      for (const path of files) if (path !== undefined) found.delete(path)
-    }
+export interface RepairWork {
+  readonly log: Log
+  readonly replica: () => Replica
+  now(): number
+  /** Gives other work a turn, where it is time for that. */
+  yield(): Promise<void> | undefined
+  isEnded(): boolean
+  /** True while the view will write the job anyway. */
+  isPending(job: JobRef): boolean
+  /** The disk shows the job as it is not; its entries there were removed. */
+  show(job: MemoryJob): void
+  remove(path: string): void
+  /** Catches up with the log. */
+  look(): Promise<void>
+  /** The jobs that any process has changed since the last call. */
+  takeChanged(): JobRef[]
+}
+
+/** Compares the files of all jobs with the records. @returns false if it was ended before it was done */
+export async function repairJobs(work: RepairWork): Promise<boolean> {
+  const { log, replica } = work
+  const found = new Set<string>()
+  for (const path of filesOf(log)) {
+    found.add(path)
+    await work.yield()
+    if (work.isEnded()) return false
   }
-  // An entry of a listed job in another place is a stray file too.
-  return { jobs, strays: [...found] }
+  // A copy: jobs come and go meanwhile.
+  const refs = [...replica().data.types.values()].flatMap(({ jobs }) => Array.from(jobs.values(), refOf))
+  for (const ref of refs) {
+    checkJob(work, ref, found)
+    await work.yield()
+    if (work.isEnded()) return false
+  }
+  await work.look()
+  // What is left belongs to no job, unless that has changed since the files were listed.
+  for (const path of found) {
+    for (const ref of work.takeChanged()) for (const own of filesOfJob(stored(replica(), ref))) found.delete(own)
+    if (found.has(path)) work.remove(path)
+    await work.yield()
+    if (work.isEnded()) return false
+  }
+  return true
+}
+
+const stored = ({ data }: Replica, { type, id }: JobRef): MemoryJob | undefined => data.types.get(type)?.jobs.get(id)
+
+function filesOfJob(job: MemoryJob | undefined): string[] {
+  return job ? [...entriesOf(job, job), recordPath(job), resultPath(job), errorPath(job)] : []
+}
+
+/** Takes the files of a job out of `found`, and has it shown if they are not what its record says. */
+function checkJob(work: RepairWork, ref: JobRef, found: Set<string>): void {
+  const { log } = work
+  const job = stored(work.replica(), ref)
+  if (!job) return
+  const isThere = (path: string): boolean => found.has(path) || log.disk.exists(join(log.paths.root, path))
+  const entries = entriesOf(job, job).filter(isThere)
+  const files = [recordPath(job), job.result && resultPath(job), job.error && errorPath(job)]
+  const kept = files.filter((path) => path !== undefined)
+  const isShown =
+    entries.length > 0 !== isTerminal(job.state) && kept.every(isThere) && isRecorded(log, job, work.now())
+  for (const path of [...entries, ...kept]) found.delete(path)
+  if (isShown || work.isPending(ref)) return
+  for (const path of entries) work.remove(path)
+  work.show(job)
 }
 
 function isRecorded({ disk, paths }: Log, job: MemoryJob, now: number): boolean {

@@ -20,7 +20,8 @@ import { seenOf, viewFolders } from './job-files.ts'
 import { JobWriter } from './job-writer.ts'
 import { Pace } from './pace.ts'
 import { type Pending, PendingJobs, type Shown } from './pending-jobs.ts'
-import { compare, compareGroups, createMarker, markersOfDeadProcesses } from './repair.ts'
+import { ChangesDuringRepair } from './changes-during-repair.ts'
+import { compareGroups, createMarker, repairJobs, takeMarkers } from './repair.ts'
 
 /** The part of the journal that the view uses. */
 interface Source {
@@ -55,10 +56,16 @@ export class View {
   /** Some files could not be written: a repair finds them. */
   #hasFailed = false
   #removeMarker: ((isComplete: boolean) => void) | undefined
+  #repairing: Promise<void> | undefined
+  readonly #repairChanges = new ChangesDuringRepair()
+  /** Closing: nothing more is shown. */
+  #isForgotten = false
+  readonly #clock: Clock
 
   /** @param hasRoom false while the disk is full and its last room is for commits */
   constructor(log: Log, clock: Clock, journal: Source, hasRoom: () => boolean) {
     this.#log = log
+    this.#clock = clock
     this.#journal = journal
     this.#hasRoom = hasRoom
     this.#pace = new Pace(clock)
@@ -66,21 +73,42 @@ export class View {
     this.#jobWriter = new JobWriter({ files: this.#files, hasRoom, onSkipped: () => (this.#hasFailed = true) })
   }
 
-  /** Writes what killed processes had not shown, or this one could not write. */
-  repair(now: number): void {
+  /** Writes what killed processes had not shown, or this one could not write: in the background. */
+  repair(): void {
+    this.#repairing ??= this.#repair().finally(() => (this.#repairing = undefined))
+  }
+
+  async #repair(): Promise<void> {
+    let endMarkers: ReturnType<typeof takeMarkers>
     try {
-      const markers = markersOfDeadProcesses(this.#log)
-      if ((markers.length === 0 && !this.#hasFailed) || !this.#hasRoom()) return
+      if (!this.#hasRoom()) return
+      endMarkers = takeMarkers(this.#log)
+      if (!endMarkers && !this.#hasFailed) return
       this.#hasFailed = false
-      const { jobs, strays } = compare(this.#log, this.#journal.replica, now)
-      const groups = compareGroups(this.#log, this.#journal.replica)
-      for (const path of [...strays, ...groups.strays]) this.#files.put(path, undefined)
-      for (const extra of groups.extras) this.#enqueueExtra(extra)
-      for (const job of jobs) this.#enqueue({ type: job.type.name, id: job.id }, { job, seen: undefined })
-      for (const path of markers) this.#log.disk.unlink(path)
+      this.#repairChanges.begin()
+      const isDone = await repairJobs({
+        log: this.#log,
+        replica: () => this.#journal.replica,
+        now: () => this.#clock.now(),
+        yield: () => this.#pace.yield(),
+        isEnded: () => this.#isForgotten || !this.#hasRoom(),
+        isPending: (ref) => this.#jobs.has(ref) || this.#journal.isUnderWay(ref),
+        show: (job) => this.#enqueue({ type: job.type.name, id: job.id }, { job, seen: undefined }),
+        remove: (path) => this.#files.put(path, undefined),
+        look: () => this.#journal.look(),
+        takeChanged: () => this.#repairChanges.take(),
+      })
+      const groups = isDone ? compareGroups(this.#log, this.#journal.replica) : undefined
+      for (const path of groups?.strays ?? []) this.#files.put(path, undefined)
+      for (const extra of groups?.extras ?? []) this.#enqueueExtra(extra)
+      endMarkers?.(isDone)
+      this.#hasFailed ||= !isDone
       if (this.#hasWork) this.#write()
     } catch {
       this.#hasFailed = true // Only the view is affected.
+      endMarkers?.(false)
+    } finally {
+      this.#repairChanges.end()
     }
   }
 
@@ -90,6 +118,7 @@ export class View {
       this.#forget()
       this.#isCleared = true
     }
+    this.#repairChanges.committed(recording)
     for (const [type, ids] of recording.jobs) {
       for (const [id, before] of ids) if (!before || before.changed) this.#enqueueChanged({ type, id }, before)
     }
@@ -108,6 +137,7 @@ export class View {
 
   /** Notes what a commit of another process changed. That process shows it. */
   followed({ jobs, erased }: Changes): void {
+    this.#repairChanges.note(jobs)
     if (this.#written.length === 0 && !this.#isInBatch) return
     for (const ref of [...jobs, ...erased]) this.#changedByOthers.add(nameOf(ref))
   }
@@ -125,7 +155,9 @@ export class View {
   async close(clock: Clock, ms: number): Promise<void> {
     const isComplete = await atMost(clock, ms, this.#complete())
     this.#hasFailed ||= !isComplete
+    this.#isForgotten = true
     this.#forget()
+    await this.#repairing
     await this.#writing
     this.#files.removeEmptyFolders()
     this.#removeMarker?.(!this.#hasFailed)
@@ -133,12 +165,13 @@ export class View {
   }
 
   async #complete(): Promise<void> {
-    for (; this.#writing; await this.#writing) this.#pace.hurry(true)
+    for (; this.#repairing ?? this.#writing; await (this.#repairing ?? this.#writing)) this.#pace.hurry(true)
   }
 
   /** Resolves once what is pending now is shown. */
   async catchUp(): Promise<void> {
     this.#pace.hurry()
+    await this.#repairing
     await this.#writing
   }
 

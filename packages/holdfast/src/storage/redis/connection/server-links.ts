@@ -7,6 +7,7 @@ import { BorrowedLink } from './borrowed-link.ts'
 import { isCluster, type NodeClient, type RedisClient } from './client.ts'
 import { DurableCalls } from './durable-calls.ts'
 import { connectError, redisError, replyCode, ServerRefusedError, storageError } from './errors.ts'
+import { layoutKey, layoutRefusal } from './layout.ts'
 import type { Link, LinkOptions } from './link.ts'
 import { type ClientClass, duplicateOf, duplicateOfAny, duplicateOfCluster, newClient } from './make-client.ts'
 import { OwnLink } from './own-link.ts'
@@ -22,6 +23,7 @@ export interface ConnectionOptions extends Pick<
   | 'url'
   | 'host'
   | 'port'
+  | 'prefix'
   | 'durability'
   | 'replicas'
   | 'replicaTimeoutMs'
@@ -168,11 +170,19 @@ export class ServerLinks {
     if (!isCluster(client) && facts[0]!.isReplica) {
       throw new ServerRefusedError('The server is a read-only replica. Connect to its primary.')
     }
+    await this.#checkLayout(client, replies)
     const assessment = assessAll(facts, this.#options)
     if (assessment.refusal === undefined) return assessment
     if (isFirst) throw new ServerRefusedError(assessment.refusal)
     this.#options.onFinding?.(`Redis at ${this.#where}: ${assessment.refusal}`)
     return assessment
+  }
+
+  /** Also after a reconnect: a newer version may have changed the keys meanwhile. */
+  async #checkLayout(client: RedisClient, replies: ReplyMonitor): Promise<void> {
+    const { prefix } = this.#options
+    const refusal = layoutRefusal(prefix, await replies.expect(client.callBuffer('get', [layoutKey(prefix)])))
+    if (refusal !== undefined) throw new ServerRefusedError(refusal)
   }
 
   /**
