@@ -81,16 +81,17 @@ async function transmitTo(delivery: Delivery, method: string, origin: string): P
   const response = await send(delivery, origin, method, envelope, signature).catch(async (error: unknown) => {
     throw (await isSealedForOldKey(delivery, peer, error)) ? keysChanged(origin, error) : error
   })
-  await counted
   // Many replies arrive at once.
   await context.turns.take('begun')
   if (isRelayed(response)) {
     await acceptRelayedAck(delivery, peer, response)
+    await counted
     return { isProven: true }
   }
   const isProven = await acceptDirectAck(delivery, method, peer, response)
   if (peer.isHealthy === false) await markServerHealthy(context, origin)
   await noteReached(context, peer)
+  await counted
   return { isProven }
 }
 

@@ -44,7 +44,7 @@ interface LongCall extends Waiter {
 }
 
 /** How long a call of low urgency waits for others, in passes of the event loop: long ones while there is work, short ones while there is none. */
-const passesToWait = 4
+const passesToWait = 2
 
 export class Writer {
   readonly #options: WriterOptions
