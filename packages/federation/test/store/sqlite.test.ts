@@ -87,16 +87,13 @@ test('shared(): works that wait at a time share one commit', async (t) => {
     it.store.shared((tx) =>
       it.store.deliveries.insert({ id, name: 'n', targetUrl: 't', serverUrl: 's', payload: '{}', createdAt: 1 }, tx),
     )
-  let seen: unknown
-  await Promise.all([
-    insert('a').then(async () => {
-      seen = it.ask('SELECT id FROM {delivery_jobs} ORDER BY id')
-    }),
+  const [seen] = await Promise.all([
+    insert('a').then(() => it.ask('SELECT id FROM {delivery_jobs} ORDER BY id')),
     insert('b'),
     insert('c'),
   ])
   // What another connection saw when the first was answered.
-  assert.deepEqual(await seen, [['a'], ['b'], ['c']])
+  assert.deepEqual(seen, [['a'], ['b'], ['c']])
 })
 
 test('a call without tx inside of a transaction is rejected, and not run later', async () => {

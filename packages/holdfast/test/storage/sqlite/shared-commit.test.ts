@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { SqliteStorage } from 'holdfast/sqlite'
 import { defaultType } from '../../../src/storage/stored-type.ts'
 import { bench, newJob, types } from './bench.ts'
 import { checkTables, inspect } from './check-tables.ts'
@@ -105,4 +106,27 @@ test('write(): an async function is refused, and what it wrote is rolled back', 
   const late = storage.write(async (database) => void database.prepare("INSERT INTO orders VALUES ('a')").run())
   await assert.rejects(late, { code: 'INVALID_ARGUMENT' })
   assert.deepEqual(beside.prepare('SELECT id FROM orders').all(), [])
+})
+
+test('write(): it comes before a transaction that begins after it, and is written before the storage closes', async (t) => {
+  const { open, look, path } = bench(t)
+  const beside = look()
+  beside.exec('CREATE TABLE orders (id TEXT PRIMARY KEY)')
+  const storage = await open({ durability: 'relaxed' })
+  const order = (id: string, on = storage) =>
+    on.write((database) => void database.prepare('INSERT INTO orders VALUES (?)').run(id))
+  const before = order('a')
+  await storage.transaction(async ({ database }) => void database.exec("UPDATE orders SET id = 'b' WHERE id = 'a'"))
+  await before
+  const closing = new SqliteStorage({ path, durability: 'relaxed' })
+  await closing.connect()
+  const last = order('c', closing)
+  await Promise.all([closing.disconnect(), last])
+  assert.deepEqual(
+    beside
+      .prepare('SELECT id FROM orders ORDER BY id')
+      .all()
+      .map(({ id }) => id),
+    ['b', 'c'],
+  )
 })
