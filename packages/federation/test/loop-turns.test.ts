@@ -1,24 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Clock } from 'holdfast'
-import { systemClock } from 'holdfast/storage'
 import { LoopTurns } from '../src/loop-turns.ts'
-
-/** A clock whose passes of the event loop the test makes itself. */
-function passes(): { readonly clock: Clock; readonly waiting: number; next(): Promise<void> } {
-  const calls: (() => void)[] = []
-  return {
-    clock: { ...systemClock, soon: (callback) => void calls.push(callback) },
-    get waiting() {
-      return calls.length
-    },
-    next: async () => {
-      for (const call of calls.splice(0)) call()
-      // The work that the turns began.
-      for (let hop = 0; hop < 10; hop++) await undefined
-    },
-  }
-}
+import { passes } from './passes.ts'
 
 test('a burst is spread over passes of the event loop, in the order of the calls', async () => {
   const loop = passes()

@@ -31,17 +31,28 @@ export async function decide(inbound: Inbound, delivery: Delivery): Promise<Deci
 
 const rejectStatus: Readonly<Record<string, number>> = { USER_NOT_FOUND: 404, USER_BLOCKED: 403 }
 
-/** Writes the effect. An error rolls the transaction back. */
+/** Returns what apply() will answer, unless the follow exists or the app's `apply` returns an id. */
+export function expected(inbound: Inbound, delivery: Delivery, { accepted = false, id }: Decision): Outcome {
+  if (delivery.message.method !== 'FEDERATE') return { ...(id !== undefined && { id }) }
+  const { clock } = inbound.context
+  const { followerId, followingId } = (delivery.body as FollowBody).following
+  const parties = { followerId, followingId, followerServerUrl: delivery.from, followingServerUrl: ownOrigin(inbound) }
+  const follow = { id: clock.newId(), ...parties, accepted, acknowledged: true, createdAt: clock.now() }
+  return { follow, ...(id !== undefined && { id }) }
+}
+
+/** Writes the effect. An error rolls the transaction back. @param outcome as expected */
 export async function apply(
   inbound: Inbound,
   delivery: Delivery,
   decision: Decision,
+  outcome: Outcome,
   tx: StoreTransaction,
 ): Promise<Outcome> {
   const { method } = delivery.message
   if (method === 'UNFOLLOW') await removeFollow(inbound, delivery, tx)
   if (method === followDecision) await applyDecision(inbound, delivery, tx)
-  const follow = method === 'FEDERATE' ? await insertFollow(inbound, delivery, decision, tx) : undefined
+  const follow = outcome.follow && (await inbound.context.store.follows.insert(outcome.follow, tx))
   // The follow exists: it was decided about before.
   if (follow && !follow.isNew) return { follow: follow.row }
   const { id = decision.id } = (await decision.apply?.(tx)) ?? {}
@@ -51,19 +62,6 @@ export async function apply(
 function findFollow(inbound: Inbound, { body, from }: Delivery, tx?: StoreTransaction): Promise<FollowRow | undefined> {
   const { followerId, followingId } = (body as FollowBody | UnfollowBody).following
   return inbound.context.store.follows.find(followerId, followingId, from, ownOrigin(inbound), tx)
-}
-
-async function insertFollow(
-  inbound: Inbound,
-  { body, from }: Delivery,
-  { accepted = false }: Decision,
-  tx: StoreTransaction,
-): Promise<{ readonly row: FollowRow; readonly isNew: boolean }> {
-  const { store, clock } = inbound.context
-  const { followerId, followingId } = (body as FollowBody).following
-  const parties = { followerId, followingId, followerServerUrl: from, followingServerUrl: ownOrigin(inbound) }
-  const row = { id: clock.newId(), ...parties, accepted, acknowledged: true, createdAt: clock.now() }
-  return store.follows.insert(row, tx)
 }
 
 async function removeFollow(inbound: Inbound, delivery: Delivery, tx: StoreTransaction): Promise<void> {

@@ -5,6 +5,7 @@ import { LoopTurns } from '../loop-turns.ts'
 import { Budget } from '../peers/budget.ts'
 import { clientAddress, type ClientAddress } from './client-address.ts'
 import type { InboundHandlers } from './handlers.ts'
+import { CommitGroups } from './commit-groups.ts'
 import { Limiter } from './limiter.ts'
 import type { Received } from './receive-once.ts'
 import { Rotations } from './rotations.ts'
@@ -23,6 +24,8 @@ export interface Inbound {
   readonly fetches: Budget
   /** Turns of the event loop, for cryptography. */
   readonly turns: LoopTurns
+  /** Messages that share commits. */
+  readonly commits: CommitGroups
   /** Rotations of keys that peers have begun. */
   readonly rotations: Rotations
   /** Messages that are decided about, by sender and message key. */
@@ -61,6 +64,7 @@ export function newInbound(context: FederationContext, { handlers = {} }: Inboun
     },
     fetches: new Budget(clock, strangerFetchesPerMinute, minute),
     turns: new LoopTurns(clock),
+    commits: new CommitGroups(clock),
     running: new Map(),
     runningOf: new Map(),
     rotations: new Rotations(clock),

@@ -8,6 +8,7 @@ import type { DeliveryMessage } from '../wire/v1/messages.ts'
 import { DeliveryMessageSchema } from '../wire/v1/messages.ts'
 import { parseJson } from '../wire/v1/json.ts'
 import { verify } from '../wire/v1/signature.ts'
+import type { Coming } from './commit-groups.ts'
 import { openEnvelope } from './open-envelope.ts'
 import type { InboundHandler } from './handlers.ts'
 import { answerText, type Inbound, ownOrigin, spend } from './inbound.ts'
@@ -38,6 +39,21 @@ export interface Delivery {
  * @param address key of the client's budget, which the request has taken a use of
  */
 export async function receive(inbound: Inbound, given: unknown, claimed: unknown, address: string): Promise<Response> {
+  const coming = inbound.commits.join()
+  try {
+    return await receiveNext(inbound, coming, given, claimed, address)
+  } finally {
+    coming.leave()
+  }
+}
+
+async function receiveNext(
+  inbound: Inbound,
+  coming: Coming,
+  given: unknown,
+  claimed: unknown,
+  address: string,
+): Promise<Response> {
   const message = parseMessage(given)
   const handler = handlerFor(inbound, message)
   const text = await openEnvelope(inbound, message.payload)
@@ -55,7 +71,7 @@ export async function receive(inbound: Inbound, given: unknown, claimed: unknown
   await noteUse(inbound, peer)
   const messageKey = createHash('sha256').update(text).digest('hex')
   const delivery: Delivery = { message, method, handler, text, body, from, peer, messageKey }
-  const { ack, isNew } = await receiveOnce(inbound, delivery)
+  const { ack, isNew } = await receiveOnce(inbound, delivery, coming)
   if (isNew) inbound.context.emit('received', { from, method: message.method })
   return answerText(200, ack)
 }

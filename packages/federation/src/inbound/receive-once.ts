@@ -1,10 +1,12 @@
 // One effect per message: the key of a message is a row of the inbox, written in the transaction of its effect, with the reply. A message
 // that comes again is answered with the same bytes. One that comes again while it is decided about waits for that decision.
 
-import type { InboxRow } from '../store/store.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { InboxRow, StoreTransaction } from '../store/store.ts'
 import { encodeBase64 } from '../wire/v1/base64.ts'
 import { sealAck } from './ack.ts'
-import { apply, decide, type Outcome } from './effect.ts'
+import type { Coming } from './commit-groups.ts'
+import { apply, decide, expected, type Outcome } from './effect.ts'
 import type { Inbound } from './inbound.ts'
 import type { Delivery } from './pipeline.ts'
 import { refuse } from './refusal.ts'
@@ -27,14 +29,17 @@ export interface Received {
 }
 
 /** @throws Refusal of the app; DECISION_PENDING, which is to be sent again */
-export async function receiveOnce(inbound: Inbound, delivery: Delivery): Promise<Received> {
+export async function receiveOnce(inbound: Inbound, delivery: Delivery, coming: Coming): Promise<Received> {
   const { running, runningOf } = inbound
   const stored = await storedAck(inbound, delivery)
   if (stored !== undefined) return { ack: stored, isNew: false }
   // A pair of texts as one key: an origin has no space.
   const key = `${delivery.from} ${delivery.messageKey}`
   const shared = running.get(key)
-  if (shared) return { ...(await inTime(inbound, delivery, shared)), isNew: false }
+  if (shared) {
+    coming.leave()
+    return { ...(await inTime(inbound, delivery, shared)), isNew: false }
+  }
   const ofPeer = runningOf.get(delivery.from) ?? 0
   if (running.size >= maxRunning || ofPeer >= maxRunningOfPeer) {
     throw refuse('DECISION_PENDING', 'too many messages wait for the application', {
@@ -43,7 +48,7 @@ export async function receiveOnce(inbound: Inbound, delivery: Delivery): Promise
     })
   }
   runningOf.set(delivery.from, ofPeer + 1)
-  const own = receive(inbound, delivery).finally(() => {
+  const own = receive(inbound, delivery, coming).finally(() => {
     running.delete(key)
     const left = runningOf.get(delivery.from)! - 1
     if (left > 0) runningOf.set(delivery.from, left)
@@ -68,20 +73,31 @@ async function inTime({ context }: Inbound, { from }: Delivery, received: Promis
   }
 }
 
-async function receive(inbound: Inbound, delivery: Delivery): Promise<Received> {
+async function receive(inbound: Inbound, delivery: Delivery, coming: Coming): Promise<Received> {
   const { store, clock } = inbound.context
   const { from: origin, messageKey: id, message } = delivery
+  // The app may take long to decide.
+  coming.leave()
   const decision = await decide(inbound, delivery)
+  coming.comeBack()
+  const outcome = expected(inbound, delivery, decision)
+  // Before the transaction, so that this is short: the keys may be in a hardware module. After an `apply` of the app the outcome is known.
+  const sealed = decision.apply ? undefined : await seal(inbound, delivery, outcome)
   const receivedAt = clock.now()
   // Posts have no age limit, so nothing but its row tells a post that is sent again.
   const expiresAt = message.method === 'FEDERATE_POST' ? undefined : receivedAt + keepMs
-  const ack = await store.transaction(async (tx) => {
-    if (!(await store.inbox.insert({ origin, id, receivedAt, expiresAt }, tx))) return undefined
-    const outcome = await apply(inbound, delivery, decision, tx)
-    const row = await seal(inbound, delivery, outcome)
+  const write = async (tx: StoreTransaction): Promise<string | undefined> => {
+    if (!(await store.inbox.insert({ origin, id, receivedAt, expiresAt, decided: sealed }, tx))) return undefined
+    const made = await apply(inbound, delivery, decision, outcome, tx)
+    if (sealed && isDeepStrictEqual(made, outcome)) return sealed.ack
+    const row = await seal(inbound, delivery, made)
     await store.inbox.decide(origin, id, row, tx)
     return row.ack
-  })
+  }
+  // The app's `apply` may take long. Others must not wait for it with their commit.
+  if (decision.apply) coming.leave()
+  else await coming.ready()
+  const ack = await (decision.apply ? store.transaction(write) : store.shared(write))
   if (ack !== undefined) return { ack, isNew: true }
   // Another process was faster. Its transaction has committed.
   const stored = await storedAck(inbound, delivery)

@@ -47,6 +47,8 @@ export interface OpenDatabase {
   write(text: string, values: readonly Value[]): Promise<Row[]>
   /** Commits when `run` resolves, rolls back when it rejects. */
   transaction<T>(run: (tx: OpenTransaction) => Promise<T>): Promise<T>
+  /** transaction() for a work that waits for nothing but its statements. It may share the commit of others, none of which can fail it. */
+  shared<T>(run: (tx: OpenTransaction) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 

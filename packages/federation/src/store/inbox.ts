@@ -10,8 +10,9 @@ export function inboxTable({ statements, read, write }: Tables): InboxStore {
       const [row] = await read(sql.get, [origin, id], tx)
       return row && { outcome: row[0]!, ack: row[1] ?? undefined, sealedWith: row[2] ?? undefined }
     },
-    async insert({ origin, id, receivedAt, expiresAt }, tx) {
-      return (await write(sql.insert, [origin, id, receivedAt, expiresAt], tx)).length > 0
+    async insert({ origin, id, receivedAt, expiresAt, decided }, tx) {
+      const { outcome = '', ack, sealedWith } = decided ?? {}
+      return (await write(sql.insert, [origin, id, outcome, receivedAt, expiresAt, ack, sealedWith], tx)).length > 0
     },
     async decide(origin, id, { outcome, ack, sealedWith }, tx) {
       await write(sql.decide, [origin, id, outcome, ack, sealedWith], tx)

@@ -3,7 +3,7 @@
 import { HoldfastError, type Storage } from 'holdfast'
 import { RefCounted } from 'holdfast/storage'
 import { blacklistTable } from './blacklist.ts'
-import type { Database, OpenDatabase } from './database.ts'
+import type { Database, OpenDatabase, OpenTransaction } from './database.ts'
 import { deliveryTable } from './deliveries.ts'
 import { followTable } from './follows.ts'
 import { inboxTable } from './inbox.ts'
@@ -97,14 +97,20 @@ export class SqlStore implements Store {
   }
 
   async transaction<T>(run: (tx: StoreTransaction) => Promise<T>): Promise<T> {
-    return this.#connected().transaction(async (open) => {
-      const tx = new JoinedTransaction(open, this)
-      try {
-        return await run(tx)
-      } finally {
-        JoinedTransaction.end(tx)
-      }
-    })
+    return this.#connected().transaction((open) => this.#joined(open, run))
+  }
+
+  async shared<T>(run: (tx: StoreTransaction) => Promise<T>): Promise<T> {
+    return this.#connected().shared((open) => this.#joined(open, run))
+  }
+
+  async #joined<T>(open: OpenTransaction, run: (tx: StoreTransaction) => Promise<T>): Promise<T> {
+    const tx = new JoinedTransaction(open, this)
+    try {
+      return await run(tx)
+    } finally {
+      JoinedTransaction.end(tx)
+    }
   }
 
   join(tx: unknown): StoreTransaction {

@@ -259,8 +259,8 @@ export function makeStatements(prefix: string) {
     },
     inbox: {
       get: `SELECT ${selected(columns.inbox)} FROM ${inbox} WHERE origin = ${text(1)} AND id = ${text(2)}`,
-      insert: `INSERT INTO ${inbox} (origin, id, outcome, received_at, expires_at)
-        VALUES (${text(1)}, ${text(2)}, '', ${integer(3)}, ${integer(4)})
+      insert: `INSERT INTO ${inbox} (origin, id, outcome, received_at, expires_at, ack, sealed_with)
+        VALUES (${text(1)}, ${text(2)}, ${text(3)}, ${integer(4)}, ${integer(5)}, ${text(6)}, ${text(7)})
         ON CONFLICT (origin, id) DO NOTHING RETURNING CAST(id AS text) AS c0`,
       decide: `UPDATE ${inbox} SET outcome = ${text(3)}, ack = ${text(4)}, sealed_with = ${text(5)}
         WHERE origin = ${text(1)} AND id = ${text(2)}`,

@@ -241,7 +241,8 @@ export interface InboxStore {
   get(origin: string, id: string, tx?: StoreTransaction): Promise<InboxRow | undefined>
   /**
    * Inserts the key of a message, before its effect. Waits for a concurrent transaction with the same key. Returns false if it exists.
-   * @param expiresAt undefined: the row stays
+   * @param message.expiresAt undefined: the row stays
+   * @param message.decided its outcome, if that is known before the effect
    */
   insert(
     message: {
@@ -249,6 +250,7 @@ export interface InboxStore {
       readonly id: string
       readonly receivedAt: number
       readonly expiresAt: number | undefined
+      readonly decided?: InboxRow | undefined
     },
     tx: StoreTransaction,
   ): Promise<boolean>
@@ -277,6 +279,11 @@ export interface Store {
   migrationSql(): string
   /** Commits when `run` resolves, rolls back when it rejects. */
   transaction<T>(run: (tx: StoreTransaction) => Promise<T>): Promise<T>
+  /**
+   * transaction() for a work that waits for nothing but methods of this store. On SQLite those that wait share one commit; the failure of one
+   * rolls back its own writes.
+   */
+  shared<T>(run: (tx: StoreTransaction) => Promise<T>): Promise<T>
   /** Makes a transaction of the app usable for methods of this store: that of the storage, or of the client library. */
   join(tx: unknown): StoreTransaction
   /** Returns the `tx` for `storage.add(jobs, tx)` if this storage shares the database; else undefined. */

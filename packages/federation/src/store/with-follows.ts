@@ -15,6 +15,8 @@ export function withFollows(store: Store, follows: FollowStore): Store {
     migrate: () => store.migrate(),
     migrationSql: () => store.migrationSql(),
     transaction: (run) => store.transaction(run),
+    // What the app's FollowStore does in a transaction may take long: others must not wait for it with their commit.
+    shared: (run) => store.transaction(run),
     join: (tx) => store.join(tx),
     storageTransaction: (storage, tx) => store.storageTransaction(storage, tx),
   }

@@ -75,6 +75,31 @@ const transactionCases: Case[] = [
     },
   },
   {
+    name: 'works that share a commit: the failure of one rolls back its own writes, and nothing of the others',
+    async run({ store }) {
+      const ended: StoreTransaction[] = []
+      const works = Array.from({ length: 5 }, (_, n) =>
+        store.shared(async (tx) => {
+          ended.push(tx)
+          await store.deliveries.insert(delivery(`d${n}`), tx)
+          if (n === 1) throw new Error('no')
+          if (n === 3) await store.deliveries.insert({ ...delivery('bad'), payload: null as unknown as string }, tx)
+          return n
+        }),
+      )
+      const results = await Promise.allSettled(works)
+      assert.deepEqual(
+        results.map((result) => (result.status === 'fulfilled' ? result.value : 'rejected')),
+        [0, 'rejected', 2, 'rejected', 4],
+      )
+      const ids = (await store.deliveries.list({ limit: 10 })).map(({ id }) => id)
+      assert.deepEqual(ids, ['d0', 'd2', 'd4'])
+      assert.equal(ended.length, 5)
+      for (const tx of ended)
+        await assert.rejects(store.deliveries.insert(delivery('late'), tx), { code: 'INVALID_ARGUMENT' })
+    },
+  },
+  {
     name: 'a transaction that has ended, or belongs to another store, is refused',
     async run({ store, another }) {
       let ended: StoreTransaction | undefined

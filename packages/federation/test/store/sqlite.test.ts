@@ -80,6 +80,22 @@ test('a database in memory keeps its rows without a connection', async () => {
   assert.equal((await store.peers.get('https://b.example'))!.publicKey, 'k')
 })
 
+test('shared(): works that wait at a time share one commit', async (t) => {
+  const it = await sqliteSubject('path')
+  t.after(() => it.close())
+  const insert = (id: string): Promise<void> =>
+    it.store.shared((tx) =>
+      it.store.deliveries.insert({ id, name: 'n', targetUrl: 't', serverUrl: 's', payload: '{}', createdAt: 1 }, tx),
+    )
+  const [seen] = await Promise.all([
+    insert('a').then(() => it.ask('SELECT id FROM {delivery_jobs} ORDER BY id')),
+    insert('b'),
+    insert('c'),
+  ])
+  // What another connection saw when the first was answered.
+  assert.deepEqual(seen, [['a'], ['b'], ['c']])
+})
+
 test('a call without tx inside of a transaction is rejected, and not run later', async () => {
   const clock = fakeClock()
   const store = sqliteStore({ path: ':memory:', clock })

@@ -2,7 +2,15 @@
 // the second case jobs can be part of the same transaction.
 
 import { joinPostgres, postgresAccess, type PostgresDatabaseOptions, type PostgresStorage } from 'holdfast/postgres'
-import { type Database, type Dialect, type OpenTransaction, type Row, textOf, type Value } from '../database.ts'
+import {
+  type Database,
+  type Dialect,
+  type OpenDatabase,
+  type OpenTransaction,
+  type Row,
+  textOf,
+  type Value,
+} from '../database.ts'
 
 const dialect: Dialect = {
   text: 'text COLLATE "C"',
@@ -20,10 +28,12 @@ export function storageDatabase(storage: PostgresStorage): Database {
     storage,
     open: async () => {
       await storage.connect()
+      const transaction: OpenDatabase['transaction'] = (run) => storage.transaction((tx) => run(joined(tx, tx)))
       return {
         read: (text, values) => storage.query(text, values.map(textOf)),
         write: (text, values) => storage.transaction((tx) => tx.query(text, values.map(textOf))),
-        transaction: (run) => storage.transaction((tx) => run(joined(tx, tx))),
+        transaction,
+        shared: transaction,
         close: () => storage.disconnect(),
       }
     },
@@ -40,17 +50,20 @@ export function clientDatabase(options: PostgresDatabaseOptions): Database {
     open: async () => {
       const database = await access.open()
       const query = (text: string, values: readonly Value[]): Promise<Row[]> => database.query(text, values.map(textOf))
+      const transaction: OpenDatabase['transaction'] = (run) =>
+        database.transaction((tx) =>
+          run({
+            handle: tx.client,
+            storageTx: undefined,
+            query: (text, values = []) => tx.query(text, values.map(textOf)),
+          }),
+        )
       return {
         read: query,
         write: query,
-        transaction: (run) =>
-          database.transaction((tx) =>
-            run({
-              handle: tx.client,
-              storageTx: undefined,
-              query: (text, values = []) => tx.query(text, values.map(textOf)),
-            }),
-          ),
+        transaction,
+        // Transactions of several connections run at a time, and Postgres lets them share a sync of the disk.
+        shared: transaction,
         close: () => database.close(),
       }
     },

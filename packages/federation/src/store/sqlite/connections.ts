@@ -15,6 +15,8 @@ export interface WriteTransaction {
 export interface Writer {
   /** BEGIN IMMEDIATE, `run`, COMMIT; ROLLBACK if `run` rejects. One transaction at a time. */
   transaction<T>(run: (tx: WriteTransaction) => Promise<T>): Promise<T>
+  /** Runs statements in one transaction, which calls to the storage of the same connection share. @param run may run more than once */
+  write<T>(run: (database: DatabaseSync) => T): Promise<T>
   close(): Promise<void>
 }
 
@@ -26,6 +28,7 @@ export function storageWriter(storage: SqliteStorage): OpenWriter {
     await storage.connect()
     return {
       transaction: (run) => storage.transaction((tx) => run({ database: tx.database, storageTx: tx })),
+      write: (run) => storage.write(run),
       close: () => storage.disconnect(),
     }
   }
@@ -45,8 +48,10 @@ export function ownWriter(source: string | DatabaseSync, clock: Clock): OpenWrit
     const isFile = typeof source === 'string' && source !== ':memory:'
     const database = kept ?? (typeof source === 'string' ? await openFile(source, clock) : source)
     if (!isFile) kept = database
+    const transaction: Writer['transaction'] = (run) => mutex.run(() => inTransaction(database, clock, run))
     return {
-      transaction: (run) => mutex.run(() => inTransaction(database, clock, run)),
+      transaction,
+      write: (run) => transaction(async () => run(database)),
       close: async () => {
         await mutex.idle()
         if (isFile) database.close()

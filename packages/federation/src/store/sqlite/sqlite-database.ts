@@ -1,5 +1,5 @@
 // The tables on SQLite. Group commit: statements that wait for the connection share the next transaction, and so one sync of the
-// disk. Reads of a file use a connection of their own and never wait for a writer.
+// disk; where it is the connection of the jobs, with calls to these. Short works share one, too. Reads of a file use a connection of their own and never wait for a writer.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { HoldfastError } from 'holdfast'
@@ -25,6 +25,13 @@ interface Call {
   readonly text: string
   readonly values: readonly Value[]
   resolve(rows: Row[]): void
+  reject(error: unknown): void
+}
+
+/** A work of shared(). */
+interface SharedWork {
+  /** Returns how to answer it. */
+  run(tx: OpenTransaction): Promise<() => void>
   reject(error: unknown): void
 }
 
@@ -67,6 +74,8 @@ class OpenSqliteDatabase implements OpenDatabase {
   readonly #reader: Reader
   /** Calls that wait for the same transaction. */
   #batch: Call[] | undefined
+  /** Works that wait for the same transaction. */
+  #shared: SharedWork[] | undefined
 
   constructor(writer: Writer, reader: Reader) {
     this.#writer = writer
@@ -94,21 +103,12 @@ class OpenSqliteDatabase implements OpenDatabase {
   }
 
   async #commit(batch: Call[]): Promise<void> {
-    const answers: (() => void)[] = []
+    let answers: readonly (() => void)[] = []
     try {
-      await this.#writer.transaction(async ({ database }) => {
+      await this.#writer.write((database) => {
         // Later calls wait for the next transaction.
-        this.#batch = undefined
-        for (const { text, values, resolve, reject } of batch) {
-          try {
-            const rows = run(database, text, values)
-            answers.push(() => resolve(rows))
-          } catch (error) {
-            // A failed statement changes nothing by itself. On a full disk SQLite rolls back the whole transaction.
-            if (!database.isTransaction) throw error
-            answers.push(() => reject(error))
-          }
-        }
+        if (this.#batch === batch) this.#batch = undefined
+        answers = batch.map((call) => runCall(database, call))
       })
     } finally {
       if (this.#batch === batch) this.#batch = undefined
@@ -118,6 +118,64 @@ class OpenSqliteDatabase implements OpenDatabase {
 
   transaction<T>(work: (tx: OpenTransaction) => Promise<T>): Promise<T> {
     return this.#writer.transaction((tx) => work(openTransaction(tx)))
+  }
+
+  shared<T>(work: (tx: OpenTransaction) => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const call: SharedWork = {
+        run: async (tx) => {
+          const answer = await work(tx)
+          return () => resolve(answer)
+        },
+        reject,
+      }
+      if (this.#shared) return void this.#shared.push(call)
+      const batch = (this.#shared = [call])
+      this.#commitShared(batch).catch((error: unknown) => {
+        // Of those that failed by themselves this is too late, and does nothing.
+        for (const waiter of batch) waiter.reject(error)
+      })
+    })
+  }
+
+  async #commitShared(batch: SharedWork[]): Promise<void> {
+    const answers: (() => void)[] = []
+    try {
+      await this.#writer.transaction(async (tx) => {
+        this.#shared = undefined
+        for (const call of batch) answers.push(await runInSavepoint(tx, call))
+      })
+    } finally {
+      if (this.#shared === batch) this.#shared = undefined
+    }
+    for (const answer of answers) answer()
+  }
+}
+
+/** Returns how to answer the call after the commit. */
+function runCall(database: DatabaseSync, { text, values, resolve, reject }: Call): () => void {
+  try {
+    const rows = run(database, text, values)
+    return () => resolve(rows)
+  } catch (error) {
+    // A failed statement changes nothing by itself. On a full disk SQLite rolls back the whole transaction.
+    if (!database.isTransaction) throw error
+    return () => reject(error)
+  }
+}
+
+/** Runs a work so that its failure rolls back what it wrote, and nothing of the others. Returns how to answer it after the commit. */
+async function runInSavepoint(tx: WriteTransaction, { run: work, reject }: SharedWork): Promise<() => void> {
+  const { database } = tx
+  database.exec('SAVEPOINT shared')
+  try {
+    const answer = await work(openTransaction(tx))
+    database.exec('RELEASE shared')
+    return answer
+  } catch (error) {
+    if (!database.isTransaction) throw error
+    database.exec('ROLLBACK TO shared; RELEASE shared')
+    return () => reject(error)
   }
 }
 

@@ -2,6 +2,7 @@
 // storage/rules run on rows, which are read, changed and written in transactions that many calls share.
 
 import { dirname, resolve } from 'node:path'
+import type { DatabaseSync } from 'node:sqlite'
 import { type Clock, systemClock } from '../../clock.ts'
 import { resolveOptions } from '../../resolve-options.ts'
 import {
@@ -257,6 +258,16 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
    */
   async transaction<T>(run: (tx: SqliteTransaction) => Promise<T>): Promise<T> {
     return this.#connection.use().transaction(run)
+  }
+
+  /**
+   * Runs statements in a transaction that other calls share, and with it one sync of the disk: it waits some passes of the event loop
+   * for them. Resolves after the commit. If the function throws, what it wrote is rolled back, and nothing of the others.
+   * @param run synchronous, and may run more than once: when another call of the transaction fails, each runs again by itself. It
+   * leaves the tables of the jobs alone
+   */
+  async write<T>(run: (database: DatabaseSync) => T): Promise<T> {
+    return this.#connection.use().writeRows(run)
   }
 
   async #write<T>(run: (move: SqliteMove, kv: KvTable) => T, tx?: SqliteTransaction, isAdd = false): Promise<T> {

@@ -1,7 +1,8 @@
-// Calls that share a commit see what the earlier ones of it did, also the rows that an add writes at once.
+// Calls that share a commit see what the earlier ones of it did, also the rows that an add writes at once. Statements of others share it, too.
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { SqliteStorage } from 'holdfast/sqlite'
 import { defaultType } from '../../../src/storage/stored-type.ts'
 import { bench, newJob, types } from './bench.ts'
 import { checkTables, inspect } from './check-tables.ts'
@@ -50,4 +51,82 @@ test('an add finds the jobs that earlier calls of the commit added, and its own'
     ],
   )
   await inspect(storage, checkTables)
+})
+
+test('write(): statements share a transaction with other calls; one that throws is rolled back alone', async (t) => {
+  const { open, look } = bench(t)
+  const storage = await open({ durability: 'relaxed' })
+  const beside = look()
+  beside.exec('CREATE TABLE orders (id TEXT PRIMARY KEY)')
+  const order = (id: string) => storage.write((database) => database.prepare('INSERT INTO orders VALUES (?)').run(id))
+  const orders = () =>
+    beside
+      .prepare('SELECT id FROM orders ORDER BY id')
+      .all()
+      .map(({ id }) => id)
+  const jobs = (): unknown => beside.prepare('SELECT count(*) AS n FROM holdfast_jobs').get()!['n']
+  /** What another connection saw when the first call was answered. */
+  const whenFirst: unknown[] = []
+  await Promise.all([
+    order('a').then(() => whenFirst.push(...orders(), jobs())),
+    storage.add([newJob('a')]),
+    order('b'),
+  ])
+  assert.deepEqual(whenFirst, ['a', 'b', 1])
+
+  const oops = new Error('oops')
+  const failing = storage.write((database) => {
+    database.prepare("INSERT INTO orders VALUES ('x')").run()
+    throw oops
+  })
+  const [first, failed, second] = await Promise.allSettled([
+    order('c'),
+    failing,
+    order('d'),
+    storage.add([newJob('b')]),
+  ])
+  assert.deepEqual(
+    [first.status, failed, second.status],
+    ['fulfilled', { status: 'rejected', reason: oops }, 'fulfilled'],
+  )
+  assert.deepEqual(orders(), ['a', 'b', 'c', 'd'])
+  const claimed = await storage.claim({ worker: 'w', slots: 5, types })
+  assert.deepEqual(
+    claimed.jobs.map(({ id }) => id),
+    ['a', 'b'],
+  )
+  await inspect(storage, checkTables)
+})
+
+test('write(): an async function is refused, and what it wrote is rolled back', async (t) => {
+  const { open, look } = bench(t)
+  const storage = await open({ durability: 'relaxed' })
+  const beside = look()
+  beside.exec('CREATE TABLE orders (id TEXT PRIMARY KEY)')
+  const late = storage.write(async (database) => void database.prepare("INSERT INTO orders VALUES ('a')").run())
+  await assert.rejects(late, { code: 'INVALID_ARGUMENT' })
+  assert.deepEqual(beside.prepare('SELECT id FROM orders').all(), [])
+})
+
+test('write(): it comes before a transaction that begins after it, and is written before the storage closes', async (t) => {
+  const { open, look, path } = bench(t)
+  const beside = look()
+  beside.exec('CREATE TABLE orders (id TEXT PRIMARY KEY)')
+  const storage = await open({ durability: 'relaxed' })
+  const order = (id: string, on = storage) =>
+    on.write((database) => void database.prepare('INSERT INTO orders VALUES (?)').run(id))
+  const before = order('a')
+  await storage.transaction(async ({ database }) => void database.exec("UPDATE orders SET id = 'b' WHERE id = 'a'"))
+  await before
+  const closing = new SqliteStorage({ path, durability: 'relaxed' })
+  await closing.connect()
+  const last = order('c', closing)
+  await Promise.all([closing.disconnect(), last])
+  assert.deepEqual(
+    beside
+      .prepare('SELECT id FROM orders ORDER BY id')
+      .all()
+      .map(({ id }) => id),
+    ['b', 'c'],
+  )
 })

@@ -103,6 +103,17 @@ export class Connection {
     return Promise.resolve(SqliteTransaction.run(tx, this.#writer, (move) => run(move, kv)))
   }
 
+  /** Runs statements on other tables than those of the jobs. @throws TypeError INVALID_ARGUMENT if the function is async */
+  writeRows<T>(run: (database: DatabaseSync) => T): Promise<T> {
+    const { db } = this.#writes
+    return this.#writer.runSoon(() => {
+      const answer = run(db)
+      // What it does later would not be part of this transaction.
+      if (answer instanceof Promise) throw invalidArgument('run', 'a synchronous function', answer)
+      return answer
+    })
+  }
+
   read<T>(run: (move: SqliteMove, kv: KvTable) => T): Promise<T> | T {
     if (!this.#reads) {
       return this.write((move, kv) => {

@@ -1,5 +1,6 @@
 // The writer of a database: one transaction at a time. Calls that arrive while one is under way share the next (group
 // commit): one sync of the disk serves them all. If one of them fails, the others run again without it.
+// Calls of low urgency wait a little for a commit of others. Calls run in the order in which they were made.
 // Invariant: a call that was rejected because its time is over never runs afterwards.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
@@ -42,8 +43,13 @@ interface LongCall extends Waiter {
   readonly start: () => Promise<void>
 }
 
+/** How long a call of low urgency waits for others, in passes of the event loop: long ones while there is work, short ones while there is none. */
+const passesToWait = 2
+
 export class Writer {
   readonly #options: WriterOptions
+  /** Calls of low urgency, all made after those in #waiting. */
+  #patient: Call[] = []
   /** Calls that share a transaction, or one that needs its own. */
   #waiting: (Call[] | LongCall)[] = []
   #pumping: Promise<void> | undefined
@@ -63,16 +69,25 @@ export class Writer {
   run<T>(run: (move: SqliteMove) => T, isAdd = false): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const call: Call = { isAdd, run, resolve: resolve as Call['resolve'], reject, deadline: this.#deadline() }
-      const last = this.#waiting.at(-1)
-      if (Array.isArray(last)) last.push(call)
-      else this.#waiting.push([call])
-      this.#start()
+      this.#patient.push(call)
+      this.#startPatient()
+    })
+  }
+
+  /** run() of low urgency: it waits some passes of the event loop for a commit of others. */
+  runSoon<T>(run: (move: SqliteMove) => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const call: Call = { isAdd: false, run, resolve: resolve as Call['resolve'], reject, deadline: this.#deadline() }
+      this.#patient.push(call)
+      if (Array.isArray(this.#waiting.at(-1))) this.#queuePatient()
+      else if (this.#patient.length === 1) this.#startAfter(passesToWait, call)
     })
   }
 
   transaction<T>(run: (tx: SqliteTransaction) => Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       const waiter = { deadline: this.#deadline(), reject }
+      this.#queuePatient()
       this.#waiting.push({ ...waiter, start: () => this.#transaction(waiter, run).then(resolve, reject) })
       this.#start()
     })
@@ -80,6 +95,7 @@ export class Writer {
 
   /** Resolves once no call waits. */
   async idle(): Promise<void> {
+    this.#startPatient()
     while (this.#pumping) await this.#pumping
   }
 
@@ -90,6 +106,28 @@ export class Writer {
   #start(): void {
     this.#armTimer()
     this.#pumping ??= this.#pump()
+  }
+
+  /** @param first of the calls that wait, which others may have taken along meanwhile */
+  #startAfter(passes: number, first: Call): void {
+    this.#options.clock.soon(() => {
+      if (this.#patient[0] !== first) return
+      if (passes === 1) this.#startPatient()
+      else this.#startAfter(passes - 1, first)
+    })
+  }
+
+  #startPatient(): void {
+    this.#queuePatient()
+    if (this.#waiting.length > 0) this.#start()
+  }
+
+  #queuePatient(): void {
+    if (this.#patient.length === 0) return
+    const last = this.#waiting.at(-1)
+    if (Array.isArray(last)) last.push(...this.#patient)
+    else this.#waiting.push(this.#patient)
+    this.#patient = []
   }
 
   async #pump(): Promise<void> {
