@@ -95,15 +95,18 @@ for (const order of ['asc', 'desc'] as const) {
   })
 }
 
+const typeName = (n: number): string => `t${n % 3 === 0 ? ':' : ''}${n}`
+const newest = (page: { readonly items: readonly { readonly id: string }[] }): string[] =>
+  page.items.map(({ id }) => id).toSorted()
+
 test('of many types a bounded page reads those whose last jobs are the newest, also where jobs are listed together', async (t) => {
   const { storage, setTime, commandsOf } = await openStorage(t, { manualTime: true })
   const start = 1_767_225_600_000
   const [types, perType, retention] = [300, 6, 100 * hour]
-  const name = (n: number): string => `t${n % 3 === 0 ? ':' : ''}${n}`
   const added: { readonly id: string; readonly at: number }[] = []
   // Types get their jobs one after the other, in an order that is not that of their names; later ones wait, earlier ones have ended.
   for (let round = 0; round < types; round++) {
-    const [type, at] = [name((round * 7) % types), start + round * 1_000]
+    const [type, at] = [typeName((round * 7) % types), start + round * 1_000]
     await setTime(at)
     const ids = Array.from({ length: perType }, (_, n) => `${round}/${n}`)
     await storage.add(ids.map((id) => job(id, { type }, retention)))
@@ -113,8 +116,6 @@ test('of many types a bounded page reads those whose last jobs are the newest, a
     if (round >= 240) continue
     await storage.settle(jobs.map((each) => ended(each, round % 4 === 0 ? 'failed' : 'completed')))
   }
-  const newest = (page: { readonly items: readonly { readonly id: string }[] }): string[] =>
-    page.items.map(({ id }) => id).toSorted()
   const of = (first: number, end: number, every = 1): string[] =>
     added
       .filter(({ id }) => {
