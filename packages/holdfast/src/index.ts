@@ -42,7 +42,8 @@ export type {
   AdminOptions,
   TypeFilter,
 } from './admin/admin.ts'
-export type { History, HistoryPoint, HistoryRange } from './engine/history/read-history.ts'
+export type { SeenFinding } from './engine/doctor/seen-findings.ts'
+export type { History, HistoryPoint, HistoryRange, HistoryType } from './engine/history/read-history.ts'
 export type { AdminAudit, AuditEntry, AuditPage, AuditQuery } from './admin/audit.ts'
 export type { AddJobOptions, AddJobResult } from './admin/add-job.ts'
 export type { ReplayOptions, ReplayResult } from './admin/replay.ts'

@@ -3,7 +3,6 @@
 import type {
   AdminScheduleInfo,
   BulkProgress,
-  Finding,
   History,
   HistoryRange,
   JobItem,
@@ -11,6 +10,7 @@ import type {
   LimitsInfo,
   NamedJob,
   ScheduleRuns,
+  SeenFinding,
   TypeSummary,
   WorkerInfo,
 } from 'holdfast'
@@ -95,7 +95,7 @@ export interface Summary {
   readonly totals?: Totals
 }
 
-export type { AuditPage, Finding, HistoryRange, JobTree, TreeJob } from 'holdfast'
+export type { AuditPage, HistoryRange, SeenFinding, JobTree, TreeJob } from 'holdfast'
 
 /** Something that happened to the workers, at the begin of a step of the history. */
 export interface HistoryMark {
@@ -112,7 +112,7 @@ export const historyRanges = ['15m', '1h', '24h', '30d'] as const satisfies read
 
 export interface FindingsPage {
   /** The most severe first. */
-  readonly findings: readonly Finding[]
+  readonly findings: readonly SeenFinding[]
   /** Findings that are left out, because there are more than a page shows. */
   readonly cut: number
 }

@@ -63,7 +63,7 @@ const go = async (path: string, ready: string): Promise<void> => {
 const textOf = (selector: string): Promise<string> => page.locator(selector).first().innerText()
 
 const views: readonly (readonly [path: string, ready: string, text: RegExp])[] = [
-  ['/', '.chart', /2 types do not keep up[\s\S]*Ended per minute[\s\S]*webhooks/],
+  ['/', '.chart', /2 types do not keep up[\s\S]*Attempts ended per minute[\s\S]*Where the time went[\s\S]*webhooks/],
   ['/jobs?q=state:failed', 'table.jobs tbody tr', /mail-6[\s\S]*ECONNREFUSED/],
   ['/job?face=queue&name=mail&id=mail-6', '.lane', /Failed at .* after 3 attempts[\s\S]*run 3 failed/i],
   ['/job?face=queue&name=thumbnails&id=anchor.jpg&tab=log', '.log', /runs since .* on worker images-1[\s\S]*decoded/i],

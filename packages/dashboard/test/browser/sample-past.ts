@@ -32,8 +32,19 @@ export async function writePastHour(storage: Storage): Promise<void> {
     tally.wait[2 + slow] = 40
     tally.wait[4 + slow] = (minute % 6) + 2
     tally.run[2] = 180
+    tally.ranMs = tally.completed * 62
+    const [images, invoices] = [newTally(), newTally()]
+    images.completed = 4 + (minute % 3)
+    images.ranMs = images.completed * 2_350
+    invoices.completed = 9
+    invoices.ranMs = invoices.completed * 140
+    const types = new Map([
+      ['queue.mail', tally],
+      ['queue.thumbnails', images],
+      ['queue.invoices', invoices],
+    ])
     const at = now - minute * 60_000
-    await storage.kv.set(spanKey('minute', at), encodeRollup(new Map([['queue.mail', tally]])), { ttlMs: 86_400_000 })
+    await storage.kv.set(spanKey('minute', at), encodeRollup(types), { ttlMs: 86_400_000 })
   }
   await storage.disconnect()
 }

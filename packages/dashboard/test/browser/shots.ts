@@ -53,6 +53,11 @@ const dialogs: readonly Shot[] = [
   { name: 'bulk', path: '/jobs?q=state:failed', button: 'Remove all…' },
   { name: 'running', path: '/job?face=queue&name=thumbnails&id=anchor.jpg&tab=log' },
   { name: 'nothing', path: '/jobs?q=type:none' },
+  { name: 'wrong', path: '/jobs?q=state:broken' },
+  { name: 'gone', path: '/job?face=queue&name=mail&id=gone' },
+  { name: 'details', path: `${failedJob}&tab=details` },
+  { name: 'attempts', path: `${failedJob}&tab=attempts` },
+  { name: 'day', path: '/?range=24h' },
   { name: 'keyboard', path: '/', press: '?' },
 ]
 const every: readonly Shot[] = [
@@ -84,7 +89,7 @@ for (const { name, path, theme = 'light', width = 1_180, press, button } of isAl
   page.on('pageerror', (error) => console.error(`${name}: ${error.message}`))
   await page.goto(`${server.url}${path.replace(':order', sample.orderId)}`)
   await page.waitForSelector('.foot .dot.open')
-  await page.waitForSelector('.panel, .finding, .empty')
+  await page.waitForSelector('.panel, .finding, .empty, .problem')
   if (button !== undefined) await page.getByRole('button', { name: button, exact: true }).first().click()
   if (press !== undefined) {
     await page.keyboard.press(press)

@@ -2,6 +2,7 @@
 
 import type { Clock } from '../clock.ts'
 import type { Logger } from '../engine/emit.ts'
+import type { SeenFinding } from '../engine/doctor/seen-findings.ts'
 import type { History, HistoryRange } from '../engine/history/read-history.ts'
 import type { Explanation } from '../engine/explain/explanation.ts'
 import type { LimitsInfo, ReadLimitsOptions } from '../engine/limits/limits-calls.ts'
@@ -21,7 +22,7 @@ import type { PreviewedSlot } from '../engine/schedule/preview.ts'
 import type { ScheduleRule } from '../engine/schedule/schedule.ts'
 import type { ScheduleInfo } from '../engine/schedule/schedules.ts'
 import type { WorkerInfo } from '../engine/work/presence.ts'
-import type { Finding, Storage } from '../storage/storage.ts'
+import type { Storage } from '../storage/storage.ts'
 import type { EventCounters } from './counters.ts'
 import type { FleetEventStream } from './fleet-events.ts'
 import type { AddJobOptions, AddJobResult } from './add-job.ts'
@@ -232,7 +233,7 @@ export interface Admin extends AsyncDisposable {
    * Finds what may cost jobs or keep them from running: in types, workers and schedules, and in the server, as far as the driver can look.
    * The most severe first; empty if all is well. It counts all jobs. @throws as types()
    */
-  doctor(): Promise<Finding[]>
+  doctor(): Promise<SeenFinding[]>
   /** Returns the workers that are alive, the longest running first. One with `presenceMs: false` is not among them. @throws as types() */
   workers(): Promise<WorkerInfo[]>
   /**

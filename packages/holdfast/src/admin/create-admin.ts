@@ -3,7 +3,8 @@
 import { systemClock } from '../clock.ts'
 import { Connection } from '../engine/connection.ts'
 import { diagnose } from '../engine/doctor/doctor.ts'
-import { eventPublisher } from '../engine/events.ts'
+import { type SeenFinding, SeenFindings } from '../engine/doctor/seen-findings.ts'
+import { type EngineEvent, eventPublisher } from '../engine/events.ts'
 import { type History, type HistoryRange, readHistory } from '../engine/history/read-history.ts'
 import type { Explanation } from '../engine/explain/explanation.ts'
 import { type GuardedStorage, guardStorage } from '../engine/guard.ts'
@@ -16,7 +17,6 @@ import type { TypeSummary } from '../engine/operate/type-summary.ts'
 import type { WorkerInfo } from '../engine/work/presence.ts'
 import { HoldfastError } from '../errors.ts'
 import { resolveOptions } from '../resolve-options.ts'
-import type { Finding } from '../storage/storage.ts'
 import type { Admin, AdminBulk, AdminJobs, AdminLimits, AdminOptions, AdminSchedules } from './admin.ts'
 import { adminBulk } from './bulk.ts'
 import { Counters, type EventCounters } from './counters.ts'
@@ -38,6 +38,9 @@ export function createAdmin(options: AdminOptions): Admin {
   return new AdminHandle(options)
 }
 
+/** The others are about changes, each of which is a line of its own. */
+const logged: ReadonlySet<EngineEvent['name']> = new Set(['connection_lost', 'connection_restored', 'finding'])
+
 class AdminHandle implements Admin {
   readonly jobs: AdminJobs
   readonly bulk: AdminBulk
@@ -55,6 +58,7 @@ class AdminHandle implements Admin {
   readonly #storage: GuardedStorage
   readonly #connection: Connection
   readonly #operations: Operations
+  readonly #seenFindings: SeenFindings
   readonly #streams = new OpenStreams<FleetEvent>()
   #counters: { readonly counters: Counters; readonly ready: Promise<void> } | undefined
   #closed = false
@@ -69,13 +73,14 @@ class AdminHandle implements Admin {
     const toLogger = writeLog(logger, 'admin')
     const logEvent = eventLog(logger, 'admin')
     const publishEvent = eventPublisher((event) => {
-      if (event.name === 'connection_lost' || event.name === 'connection_restored') logEvent?.(event)
+      if (logged.has(event.name)) logEvent?.(event)
     })
     this.#storage = parent ? parent.#storage : guardStorage(storage, clock, publishEvent)
     this.#connection = parent ? parent.#connection : new Connection(this.#storage, 'admin')
     const { kv, driver, settings } = this.#storage
     this.storage = { driver, createdIndexed: settings.createdIndexed === true }
     this.#auditWrites = parent ? parent.#auditWrites : new Set()
+    this.#seenFindings = parent ? parent.#seenFindings : new SeenFindings()
     const whenOpen = <T>(call: () => Promise<T>): Promise<T> => this.#whenConnected(call)
     this.audit = new AuditLog({ kv, clock, by, writes: this.#auditWrites, whenConnected: whenOpen })
     const log: typeof toLogger = (message, data) => {
@@ -123,8 +128,11 @@ class AdminHandle implements Admin {
     return this.#operations.explain(refOf(job))
   }
 
-  doctor(): Promise<Finding[]> {
-    return this.#whenConnected(() => diagnose(this.#storage, this.#clock))
+  async doctor(): Promise<SeenFinding[]> {
+    const found = await this.#whenConnected(() => diagnose(this.#storage, this.#clock))
+    const { seen, fresh } = this.#seenFindings.note(found, this.#clock.now())
+    for (const finding of fresh) this.#operations.options.publishEvent({ name: 'finding', ...finding })
+    return seen
   }
 
   workers(): Promise<WorkerInfo[]> {

@@ -5,7 +5,7 @@
 
 import { channel } from 'node:diagnostics_channel'
 import type { MaxRetriesError, RateLimitScope } from '../errors.ts'
-import type { ClaimedJob, EndReason, JobRef, Refusal, SettleVerdict } from '../storage/storage.ts'
+import type { ClaimedJob, EndReason, Finding, JobRef, Refusal, SettleVerdict } from '../storage/storage.ts'
 
 interface OfAttempt extends JobRef {
   /** Attempts that count, this one included. */
@@ -72,6 +72,8 @@ export type EngineEvent =
   | ({ readonly name: 'schedule_fired'; readonly schedule: string; readonly slotAt?: number } & JobRef)
   /** So many slots of a schedule were passed over: missed, or their predecessor had not ended. At most 100 are counted. */
   | { readonly name: 'schedule_skipped'; readonly schedule: string; readonly type: string; readonly count: number }
+  /** doctor() found something that it had not found when it was called before, by this handle. */
+  | ({ readonly name: 'finding' } & Finding)
   /** An operator deleted the record of an ended job. */
   | ({ readonly name: 'removed' } & JobRef)
   | {

@@ -79,6 +79,10 @@ function entryOf(event: EngineEvent): Entry | undefined {
       return ['debug', `schedule '${event.schedule}' added job '${event.id}'`, { slotAt: event.slotAt }]
     case 'schedule_skipped':
       return ['warn', `schedule '${event.schedule}' passed over ${event.count} slots`]
+    case 'finding': {
+      const { severity, sentence, code, fix } = event
+      return [severity === 'error' ? 'error' : 'warn', sentence, { code, fix }]
+    }
     case 'completed':
       return ['debug', `job '${event.id}' completed`, { durationMs: event.durationMs }]
     default:

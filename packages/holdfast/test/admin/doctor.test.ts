@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { globSync } from 'node:fs'
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -16,6 +17,7 @@ import { RedisStorage } from 'holdfast/redis'
 import { SqliteStorage } from 'holdfast/sqlite'
 import { fakeClock } from 'holdfast/testing'
 import { startRedis } from '../../../../servers/redis.ts'
+import type { EngineEvent } from '../../src/engine/events.ts'
 import { entryKey } from '../../src/engine/limits/stored-limits.ts'
 import { type WorkerInfo, workersKey } from '../../src/engine/work/presence.ts'
 import { judgeDisk } from '../../src/storage/disk-findings.ts'
@@ -108,6 +110,43 @@ describe('doctor: every storage', () => {
     await storage.kv.delete([...workersKey, worker.id])
     await mail.pause()
     assert.deepEqual(await admin.doctor(), [])
+  })
+
+  test('[F33] a finding is an event and a line in the log when it appears, once, and says since when it is known', async (t) => {
+    const clock = fakeClock()
+    const storage = new MemoryStorage({ clock })
+    const lines: [string, object, string][] = []
+    const log =
+      (level: string) =>
+      (data: object, message: string): void =>
+        void lines.push([level, data, message])
+    const admin = createAdmin({ storage, clock, logger: { error: log('error'), warn: log('warn') } as never })
+    t.after(() => admin.close())
+    const events: EngineEvent[] = []
+    const listen = (event: unknown): void => void events.push(event as EngineEvent)
+    subscribe('holdfast', listen)
+    t.after(() => unsubscribe('holdfast', listen))
+    const findings = (): EngineEvent[] => events.filter(({ name }) => name === 'finding')
+    await using mail = new Queue<string>({ storage, clock, name: 'mail' })
+    await mail.enqueue('a', 'x')
+    const [first] = await admin.doctor()
+    const begun = clock.now()
+    assert.deepEqual([first?.code, first?.since], ['no_worker', begun])
+    const { since: _, ...found } = first!
+    assert.deepEqual(findings(), [{ name: 'finding', ...found }])
+    assert.deepEqual(lines, [['error', { code: 'no_worker', fix: found.fix }, `admin: ${found.sentence}`]])
+    // Another count is the same finding; another type is another one.
+    await mail.enqueue('b', 'x')
+    await clock.advance(60_000)
+    const [later] = await admin.as('grace').doctor()
+    assert.deepEqual([later!.sentence.startsWith('2 jobs'), later!.since, findings().length], [true, begun, 1])
+    // It ends, and comes back: that is news.
+    await mail.pause()
+    assert.deepEqual(await admin.doctor(), [])
+    await mail.resume()
+    await clock.advance(1_000)
+    const [again] = await admin.doctor()
+    assert.deepEqual([again!.since, findings().length, lines.length], [clock.now(), 2, 2])
   })
 
   test('[F33] worker_id_shared: two processes have workers of one name', async (t) => {

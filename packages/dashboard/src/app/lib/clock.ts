@@ -32,3 +32,6 @@ export const monotonic = (): number => performance.now()
 
 /** The instant of a local time, as its field writes it: '2026-03-29T03:00:00'. */
 export const instantOf = (local: string): number => new Date(local).getTime()
+
+/** Of the zone of the browser from UTC, in ms. */
+export const zoneOffsetMs = (at: number): number => -new Date(at).getTimezoneOffset() * 60_000

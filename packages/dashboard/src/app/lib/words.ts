@@ -21,6 +21,10 @@ export function duration(ms: number): string {
   return `${Math.floor(length / unit)} ${name}${more > 0 && name !== 'min' ? ` ${more} ${rest[0]}` : ''}`
 }
 
+/** 'minute', '2 h': what stands after 'per'. */
+export const period = (ms: number): string =>
+  ({ 1_000: 'second', 60_000: 'minute', 3_600_000: 'hour', 86_400_000: 'day' })[ms] ?? duration(ms)
+
 export function ago(at: number, now: number): string {
   return at > now ? `in ${duration(at - now)}` : now - at < 1_000 ? 'now' : `${duration(now - at)} ago`
 }

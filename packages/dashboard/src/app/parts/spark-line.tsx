@@ -8,7 +8,9 @@ interface SparkProps {
 }
 
 export function SparkLine({ values, tone }: SparkProps) {
-  if (values.length < 2) return <svg class="spark" viewBox={`0 0 ${width} ${height}`} aria-hidden="true" />
+  // One value is a level line, so that the tile has no hole while the next one is awaited.
+  if (values.length === 1) return <SparkLine values={[values[0]!, values[0]!]} {...(tone && { tone })} />
+  if (values.length === 0) return <svg class="spark" viewBox={`0 0 ${width} ${height}`} aria-hidden="true" />
   // Room above the highest value, so that a steady line is not a full box.
   const highest = 1.5 * Math.max(1, ...values)
   const point = (value: number, index: number): string =>

@@ -2,12 +2,14 @@
 
 import type { Clock } from '../../clock.ts'
 import { invalidArgument } from '../../errors.ts'
+import { parseType } from '../../storage/stored-type.ts'
 import type { GuardedStorage } from '../guard.ts'
 import {
   addTo,
   decodeRollup,
   groupKey,
   newTally,
+  otherTypes,
   quantile,
   type Rollup,
   type SpanName,
@@ -36,11 +38,25 @@ export interface HistoryPoint {
   readonly run?: { readonly p50: number; readonly p99: number }
 }
 
+/** What workers did with the jobs of one type in the whole range. */
+export interface HistoryType {
+  readonly face: string
+  /** `other`, with the face `''`: all types beyond the first 200 of a minute. */
+  readonly name: string
+  readonly completed: number
+  readonly retried: number
+  readonly failed: number
+  /** Time that its handlers ran, in all, in ms. */
+  readonly ranMs: number
+}
+
 export interface History {
   /** Time from one point to the next, in ms. */
   readonly stepMs: number
   /** The oldest first. The last one is not over. */
   readonly points: readonly HistoryPoint[]
+  /** The types that ran, those whose handlers ran longest first. */
+  readonly types: readonly HistoryType[]
 }
 
 const steps: Readonly<Record<HistoryRange, { readonly span: SpanName; readonly points: number }>> = {
@@ -81,13 +97,33 @@ export async function readHistory(
     points: Array.from({ length: points }, (_, index) =>
       pointOf((first + index) * ms, rollups.get(first + index), type),
     ),
+    types: typesOf(
+      [...rollups].flatMap(([number, rollup]) => (number >= first && number <= last ? [rollup] : [])),
+      type,
+    ),
   }
+}
+
+function typesOf(rollups: readonly Rollup[], only: string | undefined): HistoryType[] {
+  const sums: Rollup = new Map()
+  for (const [type, tally] of rollups.flatMap((rollup) => [...rollup])) {
+    if (only !== undefined && type !== only) continue
+    const sum = sums.get(type) ?? newTally()
+    addTo(sum, tally)
+    sums.set(type, sum)
+  }
+  return [...sums]
+    .map(([type, { completed, retried, failed, ranMs }]) => {
+      const named = type === otherTypes ? { face: '', name: 'other' } : parseType(type)
+      return { ...named, completed, retried, failed, ranMs }
+    })
+    .toSorted((a, b) => b.ranMs - a.ranMs)
 }
 
 function pointOf(at: number, rollup: Rollup | undefined, type: string | undefined): HistoryPoint {
   const sum = newTally()
   for (const [of, tally] of rollup ?? []) if (type === undefined || of === type) addTo(sum, tally)
-  const { wait, run, ...counts } = sum
+  const { wait, run, ranMs: _, ...counts } = sum
   return { at, ...counts, ...times('wait', wait), ...times('run', run) }
 }
 

@@ -47,7 +47,10 @@ export class HistoryRecorder {
         tally[event.name === 'failing' ? 'retried' : event.name]++
         const { job, durationMs } = event
         if (job) countInto(tally.wait, Math.max(0, job.startedAt - job.runAt))
-        if (durationMs !== undefined) countInto(tally.run, durationMs)
+        if (durationMs !== undefined) {
+          countInto(tally.run, durationMs)
+          tally.ranMs += Math.round(durationMs)
+        }
         break
       }
       case 'stalled':

@@ -17,6 +17,8 @@ export interface Tally {
   /** Leases that were lost. */
   stalled: number
   cancelled: number
+  /** Time that handlers ran, in all, in ms. */
+  ranMs: number
   /** From due to started, by bucket. */
   readonly wait: number[]
   readonly run: number[]
@@ -24,7 +26,7 @@ export interface Tally {
 
 /** Stored types with labels of their own; all others are added up under `''`. */
 const mostTypes = 200
-const otherTypes = ''
+export const otherTypes = ''
 
 export type Rollup = Map<string, Tally>
 
@@ -52,6 +54,7 @@ export const newTally = (): Tally => ({
   failed: 0,
   stalled: 0,
   cancelled: 0,
+  ranMs: 0,
   wait: Array.from({ length: buckets }, () => 0),
   run: Array.from({ length: buckets }, () => 0),
 })
@@ -66,7 +69,7 @@ export function tallyOf(rollup: Rollup, type: string): Tally {
 }
 
 export function addTo(sum: Tally, more: Tally): void {
-  for (const key of ['completed', 'retried', 'failed', 'stalled', 'cancelled'] as const) sum[key] += more[key]
+  for (const key of ['completed', 'retried', 'failed', 'stalled', 'cancelled', 'ranMs'] as const) sum[key] += more[key]
   for (const key of ['wait', 'run'] as const) more[key].forEach((count, index) => (sum[key][index]! += count))
 }
 
@@ -102,7 +105,10 @@ export function decodeRollup(bytes: Bytes): Rollup | undefined {
   try {
     const entries = JSON.parse(Buffer.from(bytes).toString()) as [string, Tally][]
     const isSound = entries.every(([, { wait, run }]) => wait.length === buckets && run.length === buckets)
-    return isSound ? new Map(entries) : undefined
+    if (!isSound) return undefined
+    // Earlier entries have no such sum.
+    for (const [, tally] of entries) tally.ranMs ??= 0
+    return new Map(entries)
   } catch {
     return undefined
   }

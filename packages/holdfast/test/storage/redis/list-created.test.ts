@@ -94,3 +94,62 @@ for (const order of ['asc', 'desc'] as const) {
     )
   })
 }
+
+const typeName = (n: number): string => `t${n % 3 === 0 ? ':' : ''}${n}`
+const newest = (page: { readonly items: readonly { readonly id: string }[] }): string[] =>
+  page.items.map(({ id }) => id).toSorted()
+
+test('of many types a bounded page reads those whose last jobs are the newest, also where jobs are listed together', async (t) => {
+  const { storage, setTime, commandsOf } = await openStorage(t, { manualTime: true })
+  const start = 1_767_225_600_000
+  const [types, perType, retention] = [300, 6, 100 * hour]
+  const added: { readonly id: string; readonly at: number }[] = []
+  // Types get their jobs one after the other, in an order that is not that of their names; later ones wait, earlier ones have ended.
+  for (let round = 0; round < types; round++) {
+    const [type, at] = [typeName((round * 7) % types), start + round * 1_000]
+    await setTime(at)
+    const ids = Array.from({ length: perType }, (_, n) => `${round}/${n}`)
+    await storage.add(ids.map((id) => job(id, { type }, retention)))
+    added.push(...ids.map((id) => ({ id, at })))
+    if (round >= 250) continue
+    const { jobs } = await storage.claim({ worker: `w${round}`, slots: perType, types: [{ type, leaseMs: hour }] })
+    if (round >= 240) continue
+    await storage.settle(jobs.map((each) => ended(each, round % 4 === 0 ? 'failed' : 'completed')))
+  }
+  const of = (first: number, end: number, every = 1): string[] =>
+    added
+      .filter(({ id }) => {
+        const round = Number.parseInt(id, 10)
+        return round >= first && round < end && round % every === 0
+      })
+      .map(({ id }) => id)
+      .toSorted()
+  const query = { of: 'jobs', by: 'created', maxScanned: 500, limit: 60 } as const
+  const commands = await commandsOf(async () => {
+    const page = await storage.list(query)
+    assert.deepEqual([newest(page), page.truncated], [of(290, 300), true])
+  })
+  assert.ok(commands.length < 15 * types, `${commands.length} commands`)
+  for (const [state, ids] of [
+    ['queued', of(290, 300)],
+    ['processing', of(240, 250)],
+    ['failed', of(204, 240, 4).concat(of(200, 201)).toSorted()],
+  ] as const) {
+    const page = await storage.list({ ...query, states: [state] })
+    // Of failed jobs the last sixty are those of every fourth type.
+    assert.deepEqual(newest(page), ids, state)
+  }
+  const oldest = await storage.list({ ...query, order: 'asc', states: ['completed'] })
+  assert.deepEqual(
+    [newest(oldest), oldest.truncated],
+    [of(1, 14).filter((id) => Number.parseInt(id, 10) % 4 !== 0), true],
+  )
+  // All that there are: nothing is left out, so the page does not say so.
+  const running = await storage.list({ ...query, limit: 100, states: ['processing'] })
+  assert.deepEqual([newest(running), running.truncated, running.nextCursor], [of(240, 250), undefined, undefined])
+  const second = await storage.list({ ...query, cursor: (await storage.list(query)).nextCursor! })
+  assert.deepEqual(newest(second), of(280, 290))
+  // Few jobs of many types: all are looked at.
+  const few = await storage.list({ ...query, maxScanned: 2_000, limit: 1_000, states: ['failed'] })
+  assert.deepEqual([newest(few), few.truncated], [of(0, 240, 4), undefined])
+})

@@ -1,9 +1,10 @@
 // What doctor() finds: what may cost jobs or keep them from running, and what to do about it.
 
-import type { Finding, FindingsPage } from '../../../shared/api.ts'
+import type { FindingsPage, SeenFinding } from '../../../shared/api.ts'
+import { Ago } from '../../parts/ago.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
-import { counted, number } from '../../lib/words.ts'
+import { counted, instant, number } from '../../lib/words.ts'
 import { useLive } from '../../state/live.ts'
 
 export function FindingsView() {
@@ -39,7 +40,7 @@ export function FindingsView() {
 /** Findings of one code that are shown whole. The others are sentences, behind a fold: a fleet that stands still has one per type. */
 const shownWhole = 3
 
-function SameFindings({ findings }: { readonly findings: readonly Finding[] }) {
+function SameFindings({ findings }: { readonly findings: readonly SeenFinding[] }) {
   const more = findings.slice(shownWhole)
   return (
     <>
@@ -66,7 +67,7 @@ function SameFindings({ findings }: { readonly findings: readonly Finding[] }) {
   )
 }
 
-function FindingItem({ finding: { code, severity, sentence, fix } }: { readonly finding: Finding }) {
+function FindingItem({ finding: { code, severity, sentence, fix, since } }: { readonly finding: SeenFinding }) {
   return (
     <li class="panel finding">
       <span class={`finding-icon state-${severity === 'error' ? 'failed' : 'failing'}`}>
@@ -85,7 +86,8 @@ function FindingItem({ finding: { code, severity, sentence, fix } }: { readonly 
           </bdi>
         </p>
         <p class="muted">
-          {severity} <code>{code}</code>
+          {severity} <code>{code}</code>{' '}
+          <span title={`${instant(since)}, by this server of the dashboard`}>first seen</span> <Ago at={since} />
         </p>
       </div>
     </li>

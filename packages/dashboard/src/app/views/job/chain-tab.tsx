@@ -1,6 +1,6 @@
 // The chain of a job, with the chains that it waits for, as a graph from left to right.
 
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { JobPageData, JobTree } from '../../../shared/api.ts'
 import { type Edge, type Graph, graphOf, type PlacedJob, unfinished } from '../../../shared/tree-layout.ts'
 import { jobHref } from '../../lib/links.ts'
@@ -12,7 +12,10 @@ import { to } from '../../state/location.ts'
 import { ChainButtons } from './chain-buttons.tsx'
 
 const [width, height, gapX, gapY, margin] = [196, 48, 56, 16, 8]
-const zooms = [0.5, 0.75, 1, 1.25]
+/** Least and greatest scale, and the factor of a step. */
+const [leastZoom, mostZoom, zoomStep] = [0.2, 1.6, 1.25]
+/** Of the frame, as style.css has it. */
+const mostHeight = 480
 /** With more jobs, the completed ones are folded at first. */
 const foldedAbove = 60
 
@@ -32,7 +35,8 @@ interface GraphProps {
 
 function ChainGraph({ tree, shown }: GraphProps) {
   const [isFolded, setFolded] = useState(tree.jobs.length > foldedAbove)
-  const [zoom, setZoom] = useState(2)
+  const [zoom, setZoom] = useState(1)
+  const frame = useRef<HTMLDivElement>(null)
   const jobs = isFolded ? unfinished(tree.jobs, shown) : tree.jobs
   const graph = graphOf({ jobs })
   const top = topIn(graph)
@@ -40,6 +44,12 @@ function ChainGraph({ tree, shown }: GraphProps) {
   const size = {
     x: graph.layers * (width + gapX) - gapX + 2 * margin,
     y: graph.rows * (height + gapY) - gapY + 2 * margin,
+  }
+  /** All of it, if it is not too small to be read then. */
+  const fit = (): void => {
+    const { clientWidth, clientHeight } = frame.current!
+    const room = Math.min(clientWidth / size.x, Math.max(clientHeight, mostHeight) / size.y)
+    setZoom(Math.min(mostZoom, Math.max(leastZoom, room)))
   }
   return (
     <>
@@ -59,8 +69,8 @@ function ChainGraph({ tree, shown }: GraphProps) {
           <button
             type="button"
             class="small"
-            disabled={zoom === 0}
-            onClick={() => setZoom(zoom - 1)}
+            disabled={zoom <= leastZoom}
+            onClick={() => setZoom(Math.max(leastZoom, zoom / zoomStep))}
             aria-label="Smaller"
           >
             −
@@ -68,16 +78,19 @@ function ChainGraph({ tree, shown }: GraphProps) {
           <button
             type="button"
             class="small"
-            disabled={zoom === zooms.length - 1}
-            onClick={() => setZoom(zoom + 1)}
+            disabled={zoom >= mostZoom}
+            onClick={() => setZoom(Math.min(mostZoom, zoom * zoomStep))}
             aria-label="Larger"
           >
             +
           </button>
+          <button type="button" class="small" onClick={fit}>
+            Fit
+          </button>
         </span>
       </div>
-      <div class="graph" tabIndex={0} role="group" aria-label="Graph of the chain">
-        <svg viewBox={`0 0 ${size.x} ${size.y}`} width={size.x * zooms[zoom]!} height={size.y * zooms[zoom]!}>
+      <div ref={frame} class="graph" tabIndex={0} role="group" aria-label="Graph of the chain">
+        <svg viewBox={`0 0 ${size.x} ${size.y}`} width={size.x * zoom} height={size.y * zoom}>
           {graph.edges.map((edge, index) => (
             <path key={index} class={`edge ${edge.kind}`} d={curve(edge, top)} />
           ))}

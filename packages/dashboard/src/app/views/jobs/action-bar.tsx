@@ -17,10 +17,12 @@ interface ActionBarProps {
   readonly chosen: number
   readonly onAct: (action: JobAction) => void
   readonly onActAll: (action: JobAction) => void
+  /** Of the selected jobs that wait. */
+  readonly onRunNow: () => void
   readonly onClear: () => void
 }
 
-export function ActionBar({ q, chosen, onAct, onActAll, onClear }: ActionBarProps) {
+export function ActionBar({ q, chosen, onAct, onActAll, onRunNow, onClear }: ActionBarProps) {
   const allowed = actions.filter(([, , permission]) => may(permission))
   if (allowed.length === 0) return null
   return (
@@ -39,6 +41,11 @@ export function ActionBar({ q, chosen, onAct, onActAll, onClear }: ActionBarProp
           {chosen > 0 ? '' : ' all…'}
         </button>
       ))}
+      {chosen > 0 && may('revive') && (
+        <button type="button" class="small" onClick={onRunNow}>
+          Run now
+        </button>
+      )}
       {chosen > 0 && (
         <button type="button" class="small plain" onClick={onClear}>
           Clear selection

@@ -17,9 +17,9 @@ interface JobHistogramProps {
 }
 
 export function JobHistogram({ q, sort }: JobHistogramProps) {
-  const { answer } = useLive<JobsHistogram>(to('histogram', { q, sort }))
+  const { answer, problem } = useLive<JobsHistogram>(to('histogram', { q, sort }))
   // Its place is kept while it is read, so that the list does not move.
-  if (!answer) return <div class="histogram-place" />
+  if (!answer) return problem ? null : <div class="histogram-place" />
   // One bar tells nothing that the list does not.
   return answer.data.points.length > 1 ? <Bars q={q ?? ''} histogram={answer.data} /> : null
 }

@@ -83,13 +83,16 @@ export function JobsView() {
       </header>
       <FilterBar types={shown.answer?.data.types ?? []} items={items} />
       <JobHistogram q={q} sort={sort} />
-      <ActionBar
-        q={q ?? ''}
-        chosen={chosen.length}
-        onAct={act}
-        onActAll={(action) => setDialog({ action, target: { q: q ?? '' } })}
-        onClear={() => setSelected(new Set())}
-      />
+      {(shown.answer || !shown.problem) && (
+        <ActionBar
+          q={q ?? ''}
+          chosen={chosen.length}
+          onAct={act}
+          onActAll={(action) => setDialog({ action, target: { q: q ?? '' } })}
+          onRunNow={() => void changeJobs('run-now', chosen).then(() => setSelected(new Set()))}
+          onClear={() => setSelected(new Set())}
+        />
+      )}
       <Loaded live={shown} what="Reading the list">
         {(page) => (
           <>

@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks'
 import type { GroupLimitsInfo } from 'holdfast'
 import type { LimitsPage, LimitsRow } from '../../../shared/api.ts'
 import { runAction } from '../../lib/run-action.ts'
-import { counted, duration, instant, number } from '../../lib/words.ts'
+import { counted, instant, number, period } from '../../lib/words.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { Bar } from '../../parts/bar.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
@@ -99,7 +99,7 @@ function Row({ of, onEdit }: { readonly of: LimitTarget; readonly onEdit: (targe
         {rate ? (
           <>
             <Bar used={use.used ?? 0} of={rate.limit} label="Rate" />
-            <span class="line note">per {duration(rate.perMs)}</span>
+            <span class="line note">per {period(rate.perMs)}</span>
           </>
         ) : (
           <span class="muted">none</span>
@@ -133,7 +133,7 @@ function Row({ of, onEdit }: { readonly of: LimitTarget; readonly onEdit: (targe
         )}
       </td>
       {(may('limits') || may('pause')) && (
-        <td class="right">
+        <td class="right actions">
           <span class="button-row">
             {may('pause') && group !== undefined && (
               <button

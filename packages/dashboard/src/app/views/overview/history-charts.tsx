@@ -6,13 +6,11 @@ import { Chart } from '../../parts/chart.tsx'
 import { useLive } from '../../state/live.ts'
 import { query, setQuery, to } from '../../state/location.ts'
 
+import { BusiestTypes } from './busiest-types.tsx'
+
 const clock = new Intl.DateTimeFormat('sv-SE', { timeStyle: 'short' })
-const dayAndHour = new Intl.DateTimeFormat('sv-SE', {
-  month: '2-digit',
-  day: '2-digit',
-  hour: '2-digit',
-  minute: '2-digit',
-})
+const day = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short' })
+const dayAndTime = (at: number): string => `${day.format(at)}, ${clock.format(at)}`
 
 const titles: Readonly<Record<HistoryRange, string>> = {
   '15m': '15 min',
@@ -45,6 +43,7 @@ export function HistoryCharts() {
         </div>
       </div>
       <div class="charts">{history && <Charts history={history} range={range} />}</div>
+      {history && <BusiestTypes types={history.types} />}
     </section>
   )
 }
@@ -56,7 +55,8 @@ interface ChartsProps {
 
 function Charts({ history: { points, stepMs, marks }, range }: ChartsProps) {
   const times = points.map(({ at }) => at)
-  const timeText = (at: number): string => (range === '30d' ? dayAndHour : clock).format(at)
+  const tickText = (at: number): string => (range === '30d' ? day : clock).format(at)
+  const timeText = range === '30d' || range === '24h' ? dayAndTime : (at: number): string => clock.format(at)
   const isEmpty = points.every(({ completed, retried, failed }) => completed + retried + failed === 0)
   if (isEmpty) {
     return (
@@ -69,10 +69,12 @@ function Charts({ history: { points, stepMs, marks }, range }: ChartsProps) {
   return (
     <>
       <Chart
-        title={`Ended per ${per}`}
+        title={`Attempts ended per ${per}`}
         kind="bars"
         times={times}
+        stepMs={stepMs}
         marks={marks}
+        tickText={tickText}
         timeText={timeText}
         valueText={number}
         series={[
@@ -85,7 +87,9 @@ function Charts({ history: { points, stepMs, marks }, range }: ChartsProps) {
         title="Wait from due to start"
         kind="lines"
         times={times}
+        stepMs={stepMs}
         marks={marks}
+        tickText={tickText}
         timeText={timeText}
         valueText={duration}
         series={[

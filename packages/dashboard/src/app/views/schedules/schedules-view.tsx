@@ -80,7 +80,7 @@ function Row({ schedule, onEdit }: RowProps) {
       <td data-label="Rule">
         {words ?? <code>{cron ?? `${everyMs} ms`}</code>}
         {cron !== undefined && (
-          <span class="line muted">
+          <span class="line note wrap">
             {words !== undefined && <code>{cron}</code>} {timeZone}
           </span>
         )}

@@ -2,7 +2,7 @@
 
 import { useState } from 'preact/hooks'
 import type { TypesPage, TypesRow } from '../../../shared/api.ts'
-import { counted, duration, number } from '../../lib/words.ts'
+import { counted, duration, number, period } from '../../lib/words.ts'
 import { Icon } from '../../parts/icon.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
 import { TableHead } from '../../parts/table-head.tsx'
@@ -106,7 +106,7 @@ function Row({ type, onAdd }: { readonly type: TypesRow; readonly onAdd: (queue:
       </td>
       <td class={rate ? 'right num' : 'right num zero'} data-label="Rate">
         {rate ? (
-          <Used used={use.used ?? 0} of={rate.limit} unit={`per ${duration(rate.perMs)}`} />
+          <Used used={use.used ?? 0} of={rate.limit} unit={`per ${period(rate.perMs)}`} />
         ) : (
           <span class="muted">–</span>
         )}

@@ -7,8 +7,10 @@ import { counted, duration } from '../../lib/words.ts'
 import { Ago } from '../../parts/ago.tsx'
 import { Bar } from '../../parts/bar.tsx'
 import { Empty, Loaded } from '../../parts/states.tsx'
+import { SparkLine } from '../../parts/spark-line.tsx'
 import { TypeName } from '../../parts/type-name.tsx'
 import { useLive } from '../../state/live.ts'
+import { useSamples } from '../../state/samples.ts'
 
 export function WorkersView() {
   const live = useLive<WorkersPage>('workers')
@@ -57,6 +59,7 @@ function Worker({ worker }: { readonly worker: WorkerRow }) {
     running,
     isAlone,
   } = worker
+  const delays = useSamples(loopDelayMs, lastSeenAt)
   return (
     <section class="panel worker" aria-label={`Worker ${label}`}>
       <header>
@@ -76,7 +79,12 @@ function Worker({ worker }: { readonly worker: WorkerRow }) {
         </div>
         <div>
           <dt>Loop delay</dt>
-          <dd class={loopDelayMs > slowLoopMs ? 'num bad-text' : 'num'}>{duration(loopDelayMs)}</dd>
+          <dd class={loopDelayMs > slowLoopMs ? 'num bad-text' : 'num'}>
+            {duration(loopDelayMs)}
+            {Math.max(...delays) > 0 && (
+              <SparkLine values={delays} {...(loopDelayMs > slowLoopMs && { tone: 'red' })} />
+            )}
+          </dd>
         </div>
         <div>
           <dt>Last seen</dt>

@@ -29,14 +29,8 @@ end
 return pack({ now, answers })
 `
 
-/**
- * The part of a sorted set between two bounds, as the ranks from which, and before which, it lies. The text `now` in a bound
- * by score stands for the server's time.
- */
-const ranks = `
--- A segment: 1 set  2 whether the bounds are members, not scores  3 least and  4 greatest bound  5 score and  6 member to go on from
--- 7 length of what stands before the id in a member; false: the member names the instant of creation too
--- 8 members after which it counts as read to its end, or false
+/** The text `now` in a bound by score stands for the server's time. */
+const times = `
 local times = {}
 local function at_time(bound)
   -- Many segments have the same bound.
@@ -44,6 +38,106 @@ local function at_time(bound)
   times[bound] = time
   return time
 end
+`
+
+/**
+ * ARGV: whether backwards; how many are wanted; groups: the segments that some types have alike, each with its set, its bounds by score,
+ * the length of what stands before the id in a member, and whether no score is before the creation of its job; then these types, encoded.
+ *
+ * Answers with the number of segments that have a job, and with those whose last job (first, if not backwards) was created last (first):
+ * the number of the segment, counted through all types, and the instant, -1 if the record is gone. It changes nothing: entries that list
+ * several jobs are read as they are.
+ */
+export const heads = `
+${times}
+local backwards, most, groups = unpack(cmsgpack.unpack(ARGV[1]))
+-- Sets that few types have at a time. One command looks for all of them.
+local rare = { ['blocked'] = true, ['leases'] = true, ['done:${state.cancelled}'] = true }
+
+-- The best ones so far, the best first.
+local best, instants, size = {}, {}, 0
+local function note(segment, created)
+  local at = size
+  while at > 0 and backwards == (created > instants[at]) and created ~= instants[at] do at = at - 1 end
+  if at >= most then return end
+  table.insert(best, at + 1, segment)
+  table.insert(instants, at + 1, created)
+  if size < most then size = size + 1 else best[most + 1], instants[most + 1] = nil, nil end
+end
+
+local function first_of(set, min, max)
+  local first
+  if backwards then first = call('ZREVRANGEBYSCORE', set, max, min, 'WITHSCORES', 'LIMIT', 0, 1)
+  else first = call('ZRANGEBYSCORE', set, min, max, 'WITHSCORES', 'LIMIT', 0, 1) end
+  return first[1], first[2]
+end
+local function note_job(segment, p, id)
+  local bytes = call('GETRANGE', p .. 'job:' .. id, 4, 9)
+  note(segment, #bytes == 6 and numbers_of('>I6', bytes) or -1)
+end
+-- One id of a packed list: jobs that stand in one entry were added about the same time.
+local function id_of(packed, at)
+  local _, id = unpack_one(packed, at + (byte(packed, at + 1) == 0xdc and 3 or 1))
+  return id
+end
+-- Looks at the jobs that a set lists in entries. True if there are some.
+local listed = {
+  ['ready:0'] = function(segment, p, min, max)
+    -- They were due when they were added.
+    local entry, score = first_of(p .. 'lots', min, max)
+    if entry then note(segment, tonumber(score)) end
+    return entry
+  end,
+  ['done:${state.completed}'] = function(segment, p, min, max)
+    local entry = first_of(p .. 'ends', min, max)
+    if entry then note_job(segment, p, id_of(entry, 10)) end
+    return entry
+  end,
+  ['leases'] = function(segment, p, min, max)
+    local worker = first_of(p .. 'claims', min, max)
+    if worker then note_job(segment, p, id_of(call('HGET', p .. 'claims:ids', worker), 0)) end
+    return worker
+  end,
+}
+
+local number, filled = 0, 0
+for _, group in ipairs(groups) do
+  local segments, types = group[1], group[2]
+  local has_rare = false
+  for _, segment in ipairs(segments) do
+    segment[2], segment[3] = at_time(segment[2]), at_time(segment[3])
+    has_rare = has_rare or rare[segment[1]]
+  end
+  for _, name in ipairs(types) do
+    local p = base .. name .. ':'
+    local any_rare = has_rare
+      and call('EXISTS', p .. 'blocked', p .. 'leases', p .. 'claims', p .. 'done:${state.cancelled}') > 0
+    for _, segment in ipairs(segments) do
+      number = number + 1
+      local set, min, max = segment[1], segment[2], segment[3]
+      if any_rare or not rare[set] then
+        local member, score = first_of(p .. set, min, max)
+        -- Not if it was created too early in any case.
+        if member and not (backwards and segment[5] and size == most and tonumber(score) <= instants[most]) then
+          note_job(number, p, sub(member, segment[4] + 1))
+        end
+        local others = listed[set] and listed[set](number, p, min, max)
+        if member or others then filled = filled + 1 end
+      end
+    end
+  end
+end
+return pack({ now, filled, best, instants })
+`
+
+/**
+ * The part of a sorted set between two bounds, as the ranks from which, and before which, it lies.
+ */
+const ranks = `
+${times}
+-- A segment: 1 set  2 whether the bounds are members, not scores  3 least and  4 greatest bound  5 score and  6 member to go on from
+-- 7 length of what stands before the id in a member; false: the member names the instant of creation too
+-- 8 members after which it counts as read to its end, or false
 -- The prefix of the keys of its type, and the name of the set. Jobs of these sets may be listed by several in one entry
 -- (move/claims.ts, move/ends.ts, move/lots.ts).
 local leased, ended, ready = 'leases', 'done:${state.completed}', 'ready:0'

@@ -45,7 +45,7 @@ import { pause } from './pause.ts'
 import { recover, recoverRules } from './recover.ts'
 import { remove } from './remove.ts'
 import { revive } from './revive.ts'
-import { fields, sizes, typeNames, types as typeList, window } from './scan.ts'
+import { fields, heads, sizes, typeNames, types as typeList, window } from './scan.ts'
 import { refusals, settle, settleRules } from './settle.ts'
 import { serverTime, start } from './start.ts'
 import { sweep } from './sweep.ts'
@@ -96,6 +96,7 @@ export function makeScripts(time = serverTime, fewest = fewestListedTogether) {
     typeNames: make('typeNames', 'no-writes', typeNames),
     types: make('types', 'no-writes', typeList),
     fields: make('fields', 'no-writes', fields),
+    heads: make('heads', 'no-writes', heads),
     sizes: make('sizes', 'no-writes', sizes),
     window: make('window', 'allow-oom', window),
     kvGet: make('kvGet', 'no-writes', kvRules, kvGet),

@@ -1,12 +1,14 @@
 // Reads the jobs of a list by creation from the sets of their states, a window at a time, so that no call holds the server up.
 // Invariant: the work is bounded. Of larger sets only a part is read, from the end where new jobs are (of an ascending list: old
-// ones), and the list is `truncated`. A list of the newest jobs ends where the scores of a set are before all of its page.
+// ones), and the list is `truncated`. Of many sets, those are read whose job at that end is the newest. A list of the newest jobs ends
+// where the scores of a set are before all of its page.
 
 import type { ListQuery } from '../../../storage.ts'
 import { type List, text } from '../../codec/fields.ts'
 import { packed } from '../../codec/requests.ts'
 import type { ScriptRunner } from '../script-runner.ts'
 import { hasPriorities, placeSegments } from './place-segments.ts'
+import { bestHeads } from './heads.ts'
 import { type Entry, entriesOf, type PassedOver, type Segment, sizesOf } from './window.ts'
 
 export interface ListedType {
@@ -45,9 +47,9 @@ export async function scanCreated(
 ): Promise<{ entries: ReadEntries; isTruncated: boolean }> {
   const names = await typeNamesOf(scripts, query.types)
   const types = hasPriorities(query) ? await typesOf(scripts, names) : names.map((type) => ({ type, priorities: [] }))
-  const segments = types.flatMap((type) => placeSegments(type, query))
-  const sizes = segments.length === 0 ? [] : await sizesOf(scripts, segments)
-  const share = fairShare(sizes, Math.min(query.maxScanned ?? mostJobs, mostJobs))
+  const all = types.flatMap((type) => placeSegments(type, query))
+  const { segments, sizes, isPart } = await chosen(scripts, all, query)
+  const share = fairShare(sizes, mostScanned(query))
   // A share that one call can read is read together with other segments.
   const isApart = (at: number): boolean => sizes[at]! > share && share > jobsAtOnce
   const together = segments.flatMap((segment, at): SizedSegment[] => {
@@ -59,7 +61,39 @@ export async function scanCreated(
   const parts = inParts([...leases, ...together])
   const apart = segments.flatMap((segment, at) => (isApart(at) ? [{ segment, size: share }] : []))
   const entries: ReadEntries = (passed) => readAll(scripts, parts, apart, query.order !== 'asc', passed)
-  return { entries, isTruncated: sizes.some((size) => size > share) }
+  return { entries, isTruncated: isPart || sizes.some((size) => size > share) }
+}
+
+const mostScanned = ({ maxScanned = mostJobs }: ListQuery): number => Math.min(maxScanned, mostJobs)
+
+/** Segments that are read whatever stands at their ends; and so many at most have their sizes read. */
+const [fewSegments, mostSized] = [50, 1_000]
+
+interface Chosen {
+  readonly segments: readonly Segment[]
+  readonly sizes: readonly number[]
+  /** Others have jobs, too. */
+  readonly isPart: boolean
+}
+
+/**
+ * All segments, if all of their jobs may be looked at. Else of many those whose jobs may be on the page: a page of the newest has jobs of
+ * at most as many segments as it has jobs, and of those whose newest jobs are the newest, if segments have jobs in the order of their
+ * creation. Most do, about.
+ */
+async function chosen(scripts: ScriptRunner, segments: readonly Segment[], query: ListQuery): Promise<Chosen> {
+  const { limit, order, maxScanned } = query
+  // One more job tells that there is another page.
+  const most = Math.max(limit + 1, fewSegments)
+  const isChoice = maxScanned !== undefined && segments.length > most
+  if (!isChoice || segments.length <= mostSized) {
+    const sizes = segments.length === 0 ? [] : await sizesOf(scripts, segments)
+    const isAll = !isChoice || sizes.reduce((sum, size) => sum + size, 0) <= mostScanned(query)
+    if (isAll) return { segments, sizes, isPart: false }
+  }
+  const { best, filled } = await bestHeads(scripts, segments, { backwards: order !== 'asc', most })
+  const sizes = best.length === 0 ? [] : await sizesOf(scripts, best)
+  return { segments: best, sizes, isPart: filled > best.length }
 }
 
 interface SizedSegment {

@@ -1,9 +1,9 @@
-// The last values of a count, for the line in its tile. A storage keeps jobs and no history of its counts, so they begin when this page was
+// The last values of a figure, for the line beside it. A storage keeps no history of its counts, so they begin when this page was
 // opened.
 
 import { useRef } from 'preact/hooks'
 
-/** At one count per 5 s: 15 minutes. */
+/** Of a count per 5 s: 15 minutes. */
 const mostSamples = 180
 
 export function useSamples(value: number, at: number): readonly number[] {
