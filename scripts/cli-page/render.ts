@@ -40,13 +40,14 @@ import { SqliteStorage } from 'holdfast/sqlite'
 
 const storage = new SqliteStorage({ path: './jobs.db' })
 
-export const mail = new Queue<{ to: string }, string>({ storage, name: 'mail', concurrency: 10 })
+export const mail = new Queue<{ to: string }, string>({ storage, name: 'mail', concurrency: 10, logger: console })
 mail.execute(({ payload }) => \`sent to \${payload.to}\`)
 
 export default defineConfig({ storage, workers: [mail] })
 \`\`\`
 
 - A worker is a \`Queue\` with a handler, a worker of chains, the tasks of \`holdfast/tasks\`, or anything with \`start()\`, \`stop()\` and \`health()\`.
+- \`holdfast work\` prints starts and stops. What happens to jobs goes to the \`logger\` of each worker; \`holdfast tail\` shows it from outside.
 - The default export may be a function that returns the configuration, or a promise of it.
 - Node.js runs the file as it is, so a \`.ts\` file may only have types that can be stripped. [options.md](options.md) lists the options.
 

@@ -86,8 +86,8 @@ export async function drain(worker: Drainable, options: DrainOptions): Promise<D
         const timer = systemClock.after(lookMs, wake)
         await Promise.race([woken.promise, failure.promise])
         timer.cancel()
-        const types = await unserved.find()
-        if (types.length > 0) throw noWorker(types)
+        const waiting = await unserved.find()
+        if (waiting.length > 0) throw noWorker(waiting)
       }
     } finally {
       await worker.stop()

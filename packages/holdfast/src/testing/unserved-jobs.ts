@@ -38,8 +38,9 @@ export class UnservedJobs {
     const { types } = await this.#storage.count({})
     const included = types.filter(({ type }) => this.#isIncluded(type))
     const isRunning = included.some(({ states }) => states.processing > 0)
-    const due = included.filter(({ type, due }) => due > 0 && !this.#served.has(type)).map(({ type }) => type)
-    const unknown = isRunning || due.length === 0 ? [] : await this.#withoutWorker(due)
+    const due = included.filter((counts) => counts.due > 0).map(({ type }) => type)
+    const unserved = due.filter((type) => !this.#served.has(type))
+    const unknown = isRunning || unserved.length === 0 ? [] : await this.#withoutWorker(unserved)
     if (unknown.length === 0) {
       this.#idle = undefined
       return []

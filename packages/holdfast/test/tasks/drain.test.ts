@@ -83,18 +83,19 @@ test('drain of a Queue: a limit ends it early, and it rejects with what start() 
   await assert.rejects(drain(queue, { storage, types: 'default' as never }), { code: 'INVALID_ARGUMENT' })
 })
 
+const noWorkerOf = (type: string) => ({
+  code: 'INVALID_ARGUMENT',
+  message: new RegExp(`^drain: jobs of ${type} are due, and no worker takes them\\.`),
+})
+
 test('drain rejects jobs that no worker takes: of a queue without a handler, and of another queue', async (t) => {
   const storage = new MemoryStorage()
   const [mail, audit] = ['mail', 'audit'].map((name) => new Queue<string>({ storage, name }))
   t.after(() => Promise.all([mail!.stop(), audit!.stop()]))
-  const refused = (type: string) => ({
-    code: 'INVALID_ARGUMENT',
-    message: new RegExp(`^drain: jobs of ${type} are due, and no worker takes them\\.`),
-  })
   await mail!.enqueue('1', 'ada')
-  await assert.rejects(drain(mail!, { storage }), refused('queue.mail'))
+  await assert.rejects(drain(mail!, { storage }), noWorkerOf('queue.mail'))
   mail!.execute(async () => void (await audit!.enqueue('1', 'mail was sent')))
-  await assert.rejects(drain(mail!, { storage }), refused('queue.audit'))
+  await assert.rejects(drain(mail!, { storage }), noWorkerOf('queue.audit'))
   assert.equal((await mail!.getStatus('1'))?.state, 'completed')
   assert.deepEqual(await drain(mail!, { storage, types: ['mail'] }), nothing)
   // A worker of another queue that is known by its entry alone.
