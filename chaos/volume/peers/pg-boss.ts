@@ -29,18 +29,24 @@ const uuidOf = (job: number): string => `00000000-0000-4000-8000-${job.toString(
 function placeOf({ url, attempts, load, onError }: PeerSettings): PeerPlace {
   let boss: Promise<any> | undefined
   let client: Promise<any> | undefined
+  const start = async (): Promise<any> => {
+    const { PgBoss } = await load('pg-boss')
+    const made = new PgBoss({
+      connectionString: url,
+      useListenNotify: true,
+      schedule: false,
+      superviseIntervalSeconds: 1,
+      monitorIntervalSeconds: 1,
+    })
+    made.on('error', onError)
+    await made.start()
+    return made
+  }
+  /** The server may be away at the first start: the next call tries again. */
   const opened = (): Promise<any> =>
-    (boss ??= load('pg-boss').then(async ({ PgBoss }) => {
-      const made = new PgBoss({
-        connectionString: url,
-        useListenNotify: true,
-        schedule: false,
-        superviseIntervalSeconds: 1,
-        monitorIntervalSeconds: 1,
-      })
-      made.on('error', onError)
-      await made.start()
-      return made
+    (boss ??= start().catch((error: unknown) => {
+      boss = undefined
+      throw error
     }))
   // Of the rig: what waits, and the records at the end.
   const sql = async (text: string, values: readonly unknown[] = []): Promise<any[]> => {
