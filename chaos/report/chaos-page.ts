@@ -3,6 +3,7 @@
 import { cells } from '../matrix/cells.ts'
 import { faultNames, faults, matrixDrivers } from '../matrix/faults.ts'
 import { nameOf } from '../matrix/run-cell.ts'
+import { peerNamed } from '../volume/peers/index.ts'
 import type { VolumeReport } from '../volume/volume-report.ts'
 import type { ChaosReport } from './chaos-report.ts'
 
@@ -51,6 +52,7 @@ function peerPart(runs: readonly VolumeReport[]): string[] {
     'The same processes, jobs, kills, stops, server kills and proxy faults (`npm run chaos:volume -- --peer bullmq`), read by the same checks. An attempt',
     'has the number that the library gives it. *Stale*: the result that is kept is of an earlier attempt than the last one that began. *Violations* also counts',
     'jobs that had not ended two minutes after the last fault, or had failed, an attempt number that was given twice, and processes that ended by an unhandled error.',
+    'A library that tells no worker that its completion is recorded shows nothing of *recorded twice*.',
     '',
     ...volumeTable('library', runs),
     '',
@@ -96,7 +98,7 @@ function volumeTable(first: string, runs: readonly VolumeReport[]): string[] {
         serverKills,
         proxyFaults,
         run.lost,
-        run.doubleRecorded,
+        run.peer && !peerNamed(run.peer.name).tellsCompletion ? 'cannot be seen' : run.doubleRecorded,
         run.stale,
         run.violations,
         numeral(run.doubleRuns),

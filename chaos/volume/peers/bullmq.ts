@@ -11,6 +11,7 @@ const states = ['completed', 'failed', 'delayed', 'active', 'prioritized', 'wait
 export const bullmq: Peer = {
   package: 'bullmq',
   driver: 'redis',
+  tellsCompletion: true,
   configuration: (leaseMs) =>
     'ioredis 5; Redis with maxmemory-policy noeviction and an append-only file (appendfsync always); maxRetriesPerRequest null for ' +
     `workers; lockDuration and stalledInterval ${leaseMs} ms, as the lease; maxStalledCount as high as attempts; completed and failed ` +

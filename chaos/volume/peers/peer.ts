@@ -45,6 +45,8 @@ export interface Peer {
   readonly package: string
   /** The driver whose server it uses. */
   readonly driver: 'redis' | 'postgres'
+  /** Whether a worker is told that its completion is recorded. If not, no run can see that one was recorded twice. */
+  readonly tellsCompletion: boolean
   /** For the report: what its documentation advises for reliability, and what the rig needs. */
   configuration(leaseMs: number): string
   open(settings: PeerSettings): PeerPlace

@@ -16,11 +16,12 @@ const pageSize = 5_000
 export const pgBoss: Peer = {
   package: 'pg-boss',
   driver: 'postgres',
+  tellsCompletion: false,
   configuration: () =>
     `heartbeatSeconds ${heartbeatSeconds}, the shortest that it allows (so a lost job comes back after ${heartbeatSeconds} s, whatever the lease of ` +
     `the run is); expireInSeconds ${expireInSeconds}, longer than any job; supervised and monitored every second; retryLimit as high as our ` +
     `attempts, retryDelay 1 s; workers with batchSize ${batchSize}, perJobResults, burstWhenBatchFull and LISTEN/NOTIFY; completed jobs are ` +
-    'kept; ids by the producer; insert() in batches. It tells no worker that a completion is recorded',
+    'kept; ids by the producer; insert() in batches',
   open: (settings) => placeOf(settings),
 }
 
