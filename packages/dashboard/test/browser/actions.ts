@@ -50,6 +50,13 @@ export const actions: Readonly<Record<string, (at: At) => Promise<void>>> = {
     await told(at, 'invoice-1: moved to its new time')
     await at.page.waitForFunction(() => document.querySelector('.legend')?.textContent?.includes('run 2'))
   },
+  async 'run the waiting jobs that are selected now'(at) {
+    await go(at, '/jobs?q=type:reports state:scheduled')
+    await at.page.getByLabel('Select all jobs on this page').check()
+    await press(at.page, 'Run now')
+    await told(at, '2026-10: moved to its new time')
+    await at.page.getByText('No job matches').waitFor()
+  },
   async 'reschedule a waiting job'(at) {
     await go(at, jobPath('invoices', 'invoice-2'))
     await press(at.page, 'Reschedule…')
