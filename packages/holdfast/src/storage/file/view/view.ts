@@ -20,11 +20,11 @@ import { seenOf, viewFolders } from './job-files.ts'
 import { JobWriter } from './job-writer.ts'
 import { Pace } from './pace.ts'
 import { type Pending, PendingJobs, type Shown } from './pending-jobs.ts'
-import { ChangesDuringRepair } from './changes-during-repair.ts'
-import { compareGroups, createMarker, repairJobs, takeMarkers } from './repair.ts'
+import { createMarker } from './repair.ts'
+import { ViewRepair } from './view-repair.ts'
 
 /** The part of the journal that the view uses. */
-interface Source {
+export interface Source {
   readonly replica: Replica
   /** Catches up with the log. */
   look(): Promise<void>
@@ -37,7 +37,6 @@ const batch = 200
 export class View {
   readonly #log: Log
   readonly #journal: Source
-  readonly #hasRoom: () => boolean
   readonly #pace: Pace
   readonly #files: FileWriter
   readonly #jobWriter: JobWriter
@@ -53,63 +52,33 @@ export class View {
   readonly #changedByOthers = new Set<string>()
   /** Commits wait until fewer jobs are pending. */
   #blocking: PromiseWithResolvers<void> | undefined
-  /** Some files could not be written: a repair finds them. */
-  #hasFailed = false
+  readonly #repair: ViewRepair
   #removeMarker: ((isComplete: boolean) => void) | undefined
-  #repairing: Promise<void> | undefined
-  readonly #repairChanges = new ChangesDuringRepair()
-  /** Closing: nothing more is shown. */
-  #isForgotten = false
-  readonly #clock: Clock
 
   /** @param hasRoom false while the disk is full and its last room is for commits */
   constructor(log: Log, clock: Clock, journal: Source, hasRoom: () => boolean) {
     this.#log = log
-    this.#clock = clock
     this.#journal = journal
-    this.#hasRoom = hasRoom
     this.#pace = new Pace(clock)
     this.#files = new FileWriter(log)
-    this.#jobWriter = new JobWriter({ files: this.#files, hasRoom, onSkipped: () => (this.#hasFailed = true) })
+    this.#jobWriter = new JobWriter({ files: this.#files, hasRoom, onSkipped: () => (this.#repair.isNeeded = true) })
+    this.#repair = new ViewRepair({
+      log,
+      clock,
+      journal,
+      hasRoom,
+      yield: () => this.#pace.yield(),
+      isPending: (ref) => this.#jobs.has(ref),
+      show: (job) => this.#enqueue({ type: job.type.name, id: job.id }, { job, seen: undefined }),
+      showExtra: (extra) => this.#enqueueExtra(extra),
+      remove: (path) => this.#files.put(path, undefined),
+      write: () => this.#hasWork && this.#write(),
+    })
   }
 
   /** Writes what killed processes had not shown, or this one could not write: in the background. */
   repair(): void {
-    this.#repairing ??= this.#repair().finally(() => (this.#repairing = undefined))
-  }
-
-  async #repair(): Promise<void> {
-    let endMarkers: ReturnType<typeof takeMarkers>
-    try {
-      if (!this.#hasRoom()) return
-      endMarkers = takeMarkers(this.#log)
-      if (!endMarkers && !this.#hasFailed) return
-      this.#hasFailed = false
-      this.#repairChanges.begin()
-      const isDone = await repairJobs({
-        log: this.#log,
-        replica: () => this.#journal.replica,
-        now: () => this.#clock.now(),
-        yield: () => this.#pace.yield(),
-        isEnded: () => this.#isForgotten || !this.#hasRoom(),
-        isPending: (ref) => this.#jobs.has(ref) || this.#journal.isUnderWay(ref),
-        show: (job) => this.#enqueue({ type: job.type.name, id: job.id }, { job, seen: undefined }),
-        remove: (path) => this.#files.put(path, undefined),
-        look: () => this.#journal.look(),
-        takeChanged: () => this.#repairChanges.take(),
-      })
-      const groups = isDone ? compareGroups(this.#log, this.#journal.replica) : undefined
-      for (const path of groups?.strays ?? []) this.#files.put(path, undefined)
-      for (const extra of groups?.extras ?? []) this.#enqueueExtra(extra)
-      endMarkers?.(isDone)
-      this.#hasFailed ||= !isDone
-      if (this.#hasWork) this.#write()
-    } catch {
-      this.#hasFailed = true // Only the view is affected.
-      endMarkers?.(false)
-    } finally {
-      this.#repairChanges.end()
-    }
+    this.#repair.begin()
   }
 
   /** Enqueues what a commit of this process changed. */
@@ -118,7 +87,7 @@ export class View {
       this.#forget()
       this.#isCleared = true
     }
-    this.#repairChanges.committed(recording)
+    this.#repair.committed(recording)
     for (const [type, ids] of recording.jobs) {
       for (const [id, before] of ids) if (!before || before.changed) this.#enqueueChanged({ type, id }, before)
     }
@@ -137,7 +106,7 @@ export class View {
 
   /** Notes what a commit of another process changed. That process shows it. */
   followed({ jobs, erased }: Changes): void {
-    this.#repairChanges.note(jobs)
+    this.#repair.followed(jobs)
     if (this.#written.length === 0 && !this.#isInBatch) return
     for (const ref of [...jobs, ...erased]) this.#changedByOthers.add(nameOf(ref))
   }
@@ -154,24 +123,25 @@ export class View {
   /** Shows everything, within `ms`. What is left is shown by the next process that opens the directory. */
   async close(clock: Clock, ms: number): Promise<void> {
     const isComplete = await atMost(clock, ms, this.#complete())
-    this.#hasFailed ||= !isComplete
-    this.#isForgotten = true
+    this.#repair.isNeeded ||= !isComplete
+    this.#repair.end()
     this.#forget()
-    await this.#repairing
+    await this.#repair.running
     await this.#writing
     this.#files.removeEmptyFolders()
-    this.#removeMarker?.(!this.#hasFailed)
+    this.#removeMarker?.(!this.#repair.isNeeded)
     this.#removeMarker = undefined
   }
 
   async #complete(): Promise<void> {
-    for (; this.#repairing ?? this.#writing; await (this.#repairing ?? this.#writing)) this.#pace.hurry(true)
+    const underWay = (): Promise<void> | undefined => this.#repair.running ?? this.#writing
+    for (; underWay(); await underWay()) this.#pace.hurry(true)
   }
 
   /** Resolves once what is pending now is shown. */
   async catchUp(): Promise<void> {
     this.#pace.hurry()
-    await this.#repairing
+    await this.#repair.running
     await this.#writing
   }
 
@@ -218,7 +188,7 @@ export class View {
       this.#writing = undefined
       this.#unblock()
       // Enqueued at the moment in which the last write ended.
-      if (this.#hasWork && !this.#hasFailed) this.#write()
+      if (this.#hasWork && !this.#repair.isNeeded) this.#write()
     })
   }
 
@@ -246,7 +216,7 @@ export class View {
     } catch {
       this.#isInBatch = false
       // Most likely a full disk. The next process that opens the directory shows what is missing.
-      this.#hasFailed = true
+      this.#repair.isNeeded = true
       this.#forget()
     }
   }
