@@ -90,11 +90,6 @@ import { type MessageStatus, statusOf, type UpdateResultTTLResult, updateTTLResu
 import { endWith, sendSpan } from './tracing.ts'
 import { Waits, type WaitStart } from './waits.ts'
 
-/** One that fits several events fits each of them. */
-type Listener<TResult, E extends keyof QueueEvents<TResult>> = {
-  [Name in E]: (...args: QueueEvents<TResult>[Name]) => void
-}[E]
-
 /**
  * A queue of jobs of one kind: it stores them, runs them with its handler, and keeps their results. A process that only adds jobs
  * needs neither execute() nor start().
@@ -246,19 +241,6 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
   /** Stops the queue with the defaults of stop(), at the end of an `await using` block. */
   [Symbol.asyncDispose](): Promise<void> {
     return this.stop()
-  }
-
-  // The types of EventEmitter answer an unknown event with `never`; these name the events.
-  override on<E extends keyof QueueEvents<TResult>>(event: E, listener: Listener<TResult, E>): this {
-    return super.on(event, listener as never)
-  }
-
-  override once<E extends keyof QueueEvents<TResult>>(event: E, listener: Listener<TResult, E>): this {
-    return super.once(event, listener as never)
-  }
-
-  override off<E extends keyof QueueEvents<TResult>>(event: E, listener: Listener<TResult, E>): this {
-    return super.off(event, listener as never)
   }
 
   /**
