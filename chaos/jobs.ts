@@ -88,9 +88,10 @@ export const kinds = {
   /** Runs one at a time within its group, which is paused now and then. Every third run of a process fails. */
   grouped: { queue: 'kept', share: 150, maxAttempts: 30, ms: [2, 30], group: 'ordered' },
   /** Of a type with a largest concurrency, in groups with one of their own. Some runs are told to slow down. */
-  limited: { queue: 'limited', share: 90, maxAttempts: 30, ms: [20, 120], group: 'tenant', burst: 10 },
+  // Few: at the rate of a server driver, with runs that are lost, more would keep all groups busy, so that none had to wait for its turn.
+  limited: { queue: 'limited', share: 40, maxAttempts: 30, ms: [20, 120], group: 'tenant', burst: 10 },
   /** The same, and outlasts its lease. */
-  held: { queue: 'limited', share: 30, maxAttempts: 30, leases: [0.5, 1.5], group: 'tenant' },
+  held: { queue: 'limited', share: 10, maxAttempts: 30, leases: [0.5, 1.5], group: 'tenant' },
   /** Of a type with a rate. Some runs are told to slow down. */
   rated: { queue: 'rated', share: 30, maxAttempts: 30, ms: [2, 30], weights: [1, 2, 3], burst: 4 },
   /** With a deduplication key, which every other job of its mode has. */
