@@ -29,7 +29,7 @@ async function* recordsOf(storage: Storage): AsyncGenerator<VolumeRecord> {
   let cursor: string | undefined
   do {
     const types = [typeOf(volumeQueue)]
-    const page = await storage.list({ of: 'jobs', types, limit: 1_000, cursor, parts: ['result'] })
+    const page = await storage.list({ of: 'jobs', types, by: 'place', limit: 1_000, cursor, parts: ['result'] })
     if (page.truncated) throw new Error('The list of records is truncated: this run shows nothing.')
     for (const { id, state, attempt, result } of page.items) {
       const value = result && (JSON.parse(Buffer.from(result).toString()) as number)
