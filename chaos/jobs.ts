@@ -71,7 +71,7 @@ interface Kind {
 }
 
 export const kinds = {
-  plain: { queue: 'kept', share: 5_264, maxAttempts: 30, ms: [5, 120], reporting: 0.25 },
+  plain: { queue: 'kept', share: 5_334, maxAttempts: 30, ms: [5, 120], reporting: 0.25 },
   /** Outlasts its lease, which is renewed. */
   slow: { queue: 'kept', share: 600, maxAttempts: 30, leases: [0.5, 2.5], reporting: 1 },
   /** Fails once on purpose. */
