@@ -48,8 +48,8 @@ export interface JobHistory {
   readonly ordered: boolean
   readonly weight: number
   readonly key: Key | undefined
-  /** When a replica may have been promoted that did not know the last claims. */
-  readonly failovers: readonly number[]
+  /** When replicas may have been promoted that did not know the last claims: from the fault until the server is back. */
+  readonly failovers: readonly Failover[]
   readonly entries: readonly Entry[]
   readonly record: FinalRecord | undefined
 }
@@ -74,6 +74,11 @@ export interface Violation {
   readonly entries: readonly (Entry | FinalRecord)[]
 }
 
+interface Failover {
+  readonly from: number
+  readonly to: number
+}
+
 export interface StorageFacts {
   readonly rows?: readonly string[] | undefined
   readonly passesLocked?: boolean | undefined
@@ -81,7 +86,19 @@ export interface StorageFacts {
   readonly failsOver?: boolean | undefined
 }
 
-const isFaultOfServer = (what: Entry['what']): boolean => what === 'serverKilled' || what === 'serverFrozen'
+/** What ends a fault of the server. */
+const endOf: Partial<Record<Entry['what'], Entry['what']>> = {
+  serverKilled: 'serverBack',
+  serverFrozen: 'serverThawed',
+}
+
+function failoversOf(entries: readonly Entry[]): Failover[] {
+  return entries.flatMap(({ what, at: from }): Failover[] => {
+    const end = endOf[what]
+    if (end === undefined) return []
+    return [{ from, to: entries.find((entry) => entry.what === end && entry.at > from)?.at ?? Infinity }]
+  })
+}
 
 export function historyOf(
   entries: readonly Entry[],
@@ -89,7 +106,7 @@ export function historyOf(
   counts: Readonly<Record<string, number>>,
   { rows, passesLocked = false, failsOver = false }: StorageFacts = {},
 ): History {
-  const failovers = failsOver ? entries.filter(({ what }) => isFaultOfServer(what)).map(({ at }) => at) : []
+  const failovers = failsOver ? failoversOf(entries) : []
   const byId = Map.groupBy(
     entries.filter((entry) => 'id' in entry),
     ({ id }) => id,
@@ -142,7 +159,8 @@ export const wasCalled = (job: JobHistory, verb: OperatorVerb): boolean =>
 
 /**
  * The fences of the runs that the storage knows. A claim is not waited for on replicas: a failover may forget it, and then the number of its
- * attempt is given again, under another fence (reliability of `replicated`). A run whose outcome was recorded is never forgotten.
+ * attempt is given again, under another fence (reliability of `replicated`). A run whose outcome was recorded is never forgotten. The worker
+ * may note the start of such a run after the fault began: the answer was on its way.
  */
 export function knownRuns({ entries, failovers }: JobHistory): string[] {
   const runs = entries.filter((entry) => entry.what === 'started')
@@ -155,7 +173,7 @@ export function knownRuns({ entries, failovers }: JobHistory): string[] {
       (next) =>
         next.fence !== fence &&
         attemptOf(next.fence) <= attemptOf(fence) &&
-        failovers.some((failover) => failover > at && failover < next.at),
+        failovers.some(({ from, to }) => to > at && from < next.at),
     )
   return runs.filter((run) => !isForgotten(run)).map(({ fence }) => fence)
 }
