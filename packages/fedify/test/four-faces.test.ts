@@ -45,14 +45,15 @@ class Runs {
 for (const driver of Object.values(processDrivers)) {
   test(`${driver.name}: four faces of one name on one storage, ${jobs} jobs each, two workers each: every job ran once, in its own face`, async (t) => {
     const place = await driver.open()
-    t.after(() => place.close())
     const runs = new Runs()
     const stops: (() => Promise<unknown>)[] = []
-    t.after(() => Promise.all(stops.map((stop) => stop())))
-
     const storage = place.storage()
+    t.after(async () => {
+      await Promise.all(stops.map((stop) => stop()))
+      await storage.disconnect()
+      await place.close()
+    })
     await storage.connect()
-    t.after(() => storage.disconnect())
     const adders = {
       queue: new Queue<string, string>({ storage, name }),
       tasks: createTasks({ queue: new StorageMessageQueue(storage, { name }) }),
@@ -163,13 +164,12 @@ for (const driver of Object.values(processDrivers)) {
     await assert.rejects(tasks.enqueueTask(task, bad), refused)
 
     const client = await createClient({ storage, jobTypeRegistry: types })
-    const worker = await createInProcessWorker({
+    await using worker = await createInProcessWorker({
       storage,
       jobTypeRegistry: types,
       jobTypeProcessors: { mail: { process: ({ job, complete }) => complete((seen.chains = job.input)) } },
     })
     await worker.start()
-    t.after(() => worker.stop())
     const chain = await client.startJobChain({ typeName: 'mail', input: value })
     seen.chainsOutput = (await client.waitForJobChainCompletion(chain, { timeoutMs: 30_000 })).output
     await assert.rejects(client.startJobChain({ typeName: 'mail', input: bad }), refused)

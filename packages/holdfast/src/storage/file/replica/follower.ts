@@ -44,8 +44,9 @@ export class Follower {
       if (this.#isStale) this.#load()
       if (this.#follow()) return
       if (loads === mostLoads) {
+        const { paths, position } = this.log
         throw new Error(
-          `file storage: the folder ${this.log.position.folder} of the log is missing. Restore the directory from a backup.`,
+          `the folder ${position.folder} is missing in '${paths.log}'. Restore the directory from a backup`,
         )
       }
       this.#isStale = true
@@ -90,8 +91,13 @@ export class Follower {
       applyChanges(this.replica, changes, this.#options.clock.now())
       log.goTo({ folder: snapshot.head.log!, next: snapshot.head.number + 1 })
     } else {
-      const { log: folder } = JSON.parse(log.disk.read(log.paths.format)!.toString()) as { log: string }
-      log.goTo({ folder, next: 1 })
+      const format = log.disk.read(log.paths.format)
+      if (!format) {
+        throw new Error(
+          `'${log.paths.format}' is missing: the directory was deleted or moved while in use. Put it back, or restore it from a backup`,
+        )
+      }
+      log.goTo({ folder: (JSON.parse(format.toString()) as { log: string }).log, next: 1 })
     }
     this.#isStale = false
   }
