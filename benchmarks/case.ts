@@ -27,11 +27,8 @@ export interface Variant {
   readonly fillSeconds?: number
   /** An unmeasured run before, so that the code is compiled. undefined: the run warms up itself or needs no warm-up. */
   readonly warmUp?: (limits: Limits) => Limits
-  /**
-   * Seconds for which a short run is repeated in the same process; the median counts.
-   * @default 0: one run
-   */
-  readonly repeatSeconds?: number
+  /** Seconds for which a short run is repeated in the same process; the median counts. undefined: one run. */
+  readonly repeatFor?: (limits: Limits) => number
   /** Resolves with undefined if the contender cannot do this. @throws if the jobs did not run exactly once */
   run(contender: Entrant, limits: Limits): Promise<readonly Measure[] | undefined>
 }
@@ -63,5 +60,5 @@ export const moreIsBetter = (unit: Unit): boolean => unit === 'jobs/s' || unit =
 /** Settings of variants measured in jobs: a short warm-up with the same number of jobs, and repetitions. */
 export const byJobs = {
   warmUp: ({ jobs, seconds }: Limits): Limits => ({ jobs, seconds: Math.min(seconds, 2) }),
-  repeatSeconds: 3,
+  repeatFor: ({ seconds }: Limits): number => Math.min(1.5 * seconds, 3),
 } as const satisfies Partial<Variant>

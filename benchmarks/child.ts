@@ -40,7 +40,7 @@ async function run(task: Task): Promise<readonly Measure[] | undefined> {
   const variant = cases.find(({ name }) => name === task.case)!.variants.find(({ name }) => name === task.variant)!
   const contender = await contenderIn(task.contender)
   if (variant.warmUp) await variant.run(contender, variant.warmUp(task.limits))
-  const until = performance.now() + (variant.repeatSeconds ?? 0) * 1_000
+  const until = performance.now() + (variant.repeatFor?.(task.limits) ?? 0) * 1_000
   const runs: (readonly Measure[])[] = []
   do {
     globalThis.gc?.()

@@ -1,26 +1,25 @@
 // npm run bench:report [-- results.json …]: turns the results of npm run bench into docs/benchmarks.md, its charts and the picture of
 // the README, those of the case limits into its section of docs/rate-limits.md, and those with the contender `limit` into the table of
 // docs/limits.md.
-// Without files: all docs/benchmarks/*.json, usually one per driver.
+// Without files: all docs/benchmarks/*.json. Of each driver and case the newest run counts.
 
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { chartsOf } from './report/charts.ts'
-import { isOfLimitTable, withLimitTable } from './report/limit-table.ts'
+import { withLimitTable } from './report/limit-table.ts'
 import { isOfLimits, withLimits } from './report/limits-section.ts'
 import { markdown } from './report/markdown.ts'
 import { overview } from './report/overview.ts'
-import type { Results } from './results.ts'
+import { newestOfEach, type Results } from './results.ts'
 
 const docs = fileURLToPath(new URL('../docs/', import.meta.url))
 const usage = 'npm run bench:report -- [results.json …]      default docs/benchmarks/*.json'
 
 const files = filesGiven()
-if (files.length === 0)
-  fail(`No results found. First run: npm run bench -- --peers --json docs/benchmarks/<driver>.json`)
+if (files.length === 0) fail(`No results found. First run: npm run bench -- --peers --json docs/benchmarks/<name>.json`)
 const read = files.map(resultsIn)
-const all = read.filter((results) => !isOfLimits(results) && !isOfLimitTable(results))
+const all = newestOfEach(read.filter((results) => !isOfLimits(results)))
 const ofLimits = read.find(isOfLimits)
 if (ofLimits) {
   const page = `${docs}rate-limits.md`
@@ -36,8 +35,7 @@ if (withTable !== limits) {
 if (all.length === 0) process.exit(0)
 mkdirSync(`${docs}benchmarks`, { recursive: true })
 for (const { file, svg } of all.flatMap(chartsOf)) writeFileSync(`${docs}benchmarks/${file}`, svg)
-const newestFirst = read.filter((results) => !isOfLimits(results)).toSorted((a, b) => (a.date < b.date ? 1 : -1))
-const picture = overview(newestFirst)
+const picture = overview(all)
 if (picture !== undefined) writeFileSync(`${docs}benchmarks/overview.svg`, picture)
 writeFileSync(`${docs}benchmarks.md`, markdown(all))
 console.log(`docs/benchmarks.md from ${all.length === 1 ? 'one file' : `${all.length} files`}`)

@@ -29,7 +29,7 @@ export const chains: Case = {
     waiting('1M', 1_000_000),
     variant('fan-in of two', fanIn),
     variant('chain of five', chainOfFive),
-    { ...variant('latency at 100 chains/s', latency), repeatSeconds: 0 },
+    { ...variant('latency at 100 chains/s', latency), repeatFor: undefined },
     statements('statements, batched', running10('batched')),
     statements('statements, complete(callback)', running10('staged')),
     statements('statements, start in a transaction', (bench, { jobs, seconds }) =>
@@ -81,7 +81,7 @@ function waiting(name: string, count: number): Variant {
     isFor: (driver) => driver !== 'file' || count < 100_000,
     // Filling takes longer than measuring.
     warmUp: undefined,
-    repeatSeconds: 0,
+    repeatFor: undefined,
     execArgv: ['--max-old-space-size=8192'],
   }
 }

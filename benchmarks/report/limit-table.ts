@@ -8,9 +8,6 @@ const [begin, end] = ['<!-- limit table: written by npm run bench:report -->', '
 
 const hasLimit = ({ entries }: Row): boolean => entries.some(({ isLimit }) => isLimit)
 
-/** Only cases with a limit were run: the results belong to this table, and not to docs/benchmarks.md. */
-export const isOfLimitTable = ({ rows }: Results): boolean => rows.length > 0 && rows.every(hasLimit)
-
 /** The page with its table replaced. Without a run that has limits the page stays as it is. @throws if it has no place for it */
 export function withLimitTable(page: string, all: readonly Results[]): string {
   // Of the runs of a driver the newest counts.

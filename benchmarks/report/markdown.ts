@@ -1,4 +1,5 @@
 // docs/benchmarks.md: the method, then for each driver its charts and one table per case.
+// A driver may have several runs, of other cases each: every run says when and how it was made.
 
 import { moreIsBetter } from '../case.ts'
 import { cases } from '../cases/index.ts'
@@ -10,8 +11,11 @@ import { chartsOf } from './charts.ts'
 const order = ['memory', 'sqlite', 'file', 'postgres', 'redis']
 
 export function markdown(all: readonly Results[]): string {
-  const drivers = all.flatMap(byDriver).toSorted((a, b) => placeOf(a.driver) - placeOf(b.driver))
-  return `${[intro, ...drivers.map(section)].join('\n\n')}\n`
+  const drivers = [...Map.groupBy(all.flatMap(byDriver), ({ driver }) => driver)]
+  const sections = drivers
+    .toSorted(([a], [b]) => placeOf(a) - placeOf(b))
+    .flatMap(([driver, runs]) => [`## ${driver}`, ...runs.map(({ results }) => run(results))])
+  return `${[intro, ...sections].join('\n\n')}\n`
 }
 
 function placeOf(driver: string): number {
@@ -26,10 +30,12 @@ interface DriverResults {
 
 function byDriver(results: Results): DriverResults[] {
   const { contenders, rows } = results
-  return [...Map.groupBy(contenders, ({ driver }) => driver)].map(([driver, own]) => ({
-    driver,
-    results: { ...results, contenders: own, rows: rows.filter((row) => row.driver === driver) },
-  }))
+  return [...Map.groupBy(contenders, ({ driver }) => driver)]
+    .map(([driver, own]) => ({
+      driver,
+      results: { ...results, contenders: own, rows: rows.filter((row) => row.driver === driver) },
+    }))
+    .filter(({ results: { rows: left } }) => left.length > 0)
 }
 
 const intro = `\
@@ -48,7 +54,7 @@ the tables show the median of the rounds with its range.
 
 Run it yourself: \`npm run bench -- --help\`. Missed targets are explained in [Performance limits](limits.md).`
 
-function section({ driver, results }: DriverResults): string {
+function run(results: Results): string {
   const { contenders, rows, date, command, machine, rounds, limits } = results
   const setup = contenders.map(
     ({ name, version, durability, configuration }) =>
@@ -58,7 +64,6 @@ function section({ driver, results }: DriverResults): string {
   const disk = isOnDisk && results.disk !== undefined ? `; on disk: ${results.disk}` : ''
   const parts = cases.filter(({ name }) => rows.some((row) => row.case === name))
   return [
-    `## ${driver}`,
     `${machine.cores} cores (${machine.cpu}), ${machine.memoryGb} GB, ${machine.platform}, Node ${machine.node}${disk}; ` +
       `${rounds} ${rounds === 1 ? 'round' : 'rounds'}, ${limits.jobs.toLocaleString('en')} jobs or ${limits.seconds} s; ${date.slice(0, 10)}; ` +
       `\`${command}\`.`,
