@@ -60,13 +60,14 @@ export interface Entry {
   readonly invalid?: string
 }
 
+const keyOf = (row: Row): string => `${row.driver} ${row.case}`
+
 /** The results without rows that a newer run has, the newest run first. Of a driver and case one run counts, with all its variants. */
 export function newestOfEach(all: readonly Results[]): Results[] {
   const seen = new Set<string>()
   return all
     .toSorted((a, b) => (a.date < b.date ? 1 : -1))
     .map((results) => {
-      const keyOf = (row: Row): string => `${row.driver} ${row.case}`
       const rows = results.rows.filter((row) => !seen.has(keyOf(row)))
       for (const row of rows) seen.add(keyOf(row))
       return { ...results, rows }
