@@ -56,12 +56,29 @@ const root: KvKey = ['holdfast', 'audit']
 const keptMs = 30 * 86_400_000
 /** Longest text of an entry, in characters. */
 const longest = 512
-/** Instants are counted down from here, so that a list begins with the latest. */
 const lastInstant = 9_999_999_999_999
+const mostInInstant = 9_999
+
+/** What a handle shares with all that were made of it by as(). */
+export class AuditWrites {
+  /** Entries on their way, which end with the connection of the handle. */
+  readonly pending = new Set<Promise<void>>()
+  #lastAt = 0
+  #sameInstant = 0
+
+  /** Sorts entries of one millisecond as they were made: ids made in one millisecond have a random order. */
+  positionAt(at: number): string {
+    this.#sameInstant = at === this.#lastAt ? this.#sameInstant + 1 : 0
+    this.#lastAt = at
+    return `${countDown(lastInstant, at)} ${countDown(mostInInstant, Math.min(this.#sameInstant, mostInInstant))}`
+  }
+}
+
+/** A later `value` gives a text that sorts earlier, so that a list begins with the latest. */
+const countDown = (from: number, value: number): string => String(from - value).padStart(String(from).length, '0')
 
 interface AuditLogOptions {
-  /** Entries on their way: those of a handle and of all that were made of it by as(), which end with its connection. */
-  readonly writes: Set<Promise<void>>
+  readonly writes: AuditWrites
   readonly kv: Pick<GuardedStorage['kv'], 'set' | 'list'>
   readonly clock: Clock
   readonly by: string | undefined
@@ -95,12 +112,12 @@ export class AuditLog implements AdminAudit {
       what: what.length > longest ? `${what.slice(0, longest - 1)}…` : what,
       ...(refused && { refused }),
     }
-    const key = [...root, `${String(lastInstant - at).padStart(13, '0')} ${clock.newId()}`]
+    const key = [...root, `${writes.positionAt(at)} ${clock.newId()}`]
     const write = whenConnected(() => kv.set(key, Buffer.from(JSON.stringify(entry)), { ttlMs: keptMs }))
       // The guard of the storage tells its failures.
       .catch(() => {})
-      .finally(() => writes.delete(write))
-    writes.add(write)
+      .finally(() => writes.pending.delete(write))
+    writes.pending.add(write)
     return write
   }
 }

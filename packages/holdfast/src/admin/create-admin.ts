@@ -25,7 +25,7 @@ import { LimitsCalls } from '../engine/limits/limits-calls.ts'
 import { adminLimits } from './limits.ts'
 import { adminJobs, refOf } from './jobs.ts'
 import { adminSchedules } from './schedules.ts'
-import { type AdminAudit, AuditLog } from './audit.ts'
+import { type AdminAudit, AuditLog, AuditWrites } from './audit.ts'
 import { adminOptions, byOptions, fleetEventOptions, type NamedType, pauseTarget, typeOf } from './options.ts'
 import { sweepAll, type SweepResult } from './sweep.ts'
 
@@ -52,7 +52,7 @@ class AdminHandle implements Admin {
   readonly #options: AdminOptions
   /** The handle that this one was made of, by as(). Undefined: it has a connection of its own. */
   readonly #parent: AdminHandle | undefined
-  readonly #auditWrites: Set<Promise<void>>
+  readonly #auditWrites: AuditWrites
   readonly #clock
   readonly #by: string | undefined
   readonly #storage: GuardedStorage
@@ -79,7 +79,7 @@ class AdminHandle implements Admin {
     this.#connection = parent ? parent.#connection : new Connection(this.#storage, 'admin')
     const { kv, driver, settings } = this.#storage
     this.storage = { driver, createdIndexed: settings.createdIndexed === true }
-    this.#auditWrites = parent ? parent.#auditWrites : new Set()
+    this.#auditWrites = parent ? parent.#auditWrites : new AuditWrites()
     this.#seenFindings = parent ? parent.#seenFindings : new SeenFindings()
     const whenOpen = <T>(call: () => Promise<T>): Promise<T> => this.#whenConnected(call)
     this.audit = new AuditLog({ kv, clock, by, writes: this.#auditWrites, whenConnected: whenOpen })
@@ -172,7 +172,7 @@ class AdminHandle implements Admin {
     this.#closed = true
     this.#streams.end()
     // Entries that are on their way need the connection.
-    await Promise.all(this.#auditWrites)
+    await Promise.all(this.#auditWrites.pending)
     if (!this.#parent) await this.#connection.stop().catch(() => {})
   }
 

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { createAdmin, fail, Queue } from 'holdfast'
 import { createClient, defineJobTypes } from 'holdfast/chains'
+import { systemClock } from '../../src/clock.ts'
 import { entryKey } from '../../src/engine/limits/stored-limits.ts'
 import { type TestDriver, until } from '../queue/driver.ts'
 
@@ -93,6 +94,20 @@ export function insightTests(driver: TestDriver): void {
     // The handle of another operator ends with the one that it was made of.
     await admin.close()
     await assert.rejects(grace.types(), { code: 'CLOSED' })
+  })
+
+  test('[F43] audit: entries of one millisecond have the order in which they were made', async (t) => {
+    const { storage } = await opened(t, driver)
+    const admin = createAdmin({ storage, clock: { ...systemClock, now: () => 1_700_000_000_000 } })
+    t.after(() => admin.close())
+    const made = Array.from({ length: 20 }, (_, place) => `entry ${place}`)
+    const ada = admin.as('ada')
+    await Promise.all(made.map((what, place) => (place % 2 ? ada : admin).audit.record({ what })))
+    const { items } = await admin.audit.list()
+    assert.deepEqual(
+      items.map(({ what }) => what),
+      made.toReversed(),
+    )
   })
 
   test('[F43] audit: a handle that is closed has written the entries of all that were made of it', async (t) => {
