@@ -297,4 +297,5 @@ function isTraceContext(name: string, value: unknown): void {
 const traceOptions = {
   traceparent: { check: text(256) },
   tracestate: { check: text(1_024) },
+  baggage: { check: text(8_192) },
 } as const satisfies Table

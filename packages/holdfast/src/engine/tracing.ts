@@ -5,6 +5,8 @@
 export interface TraceContext {
   readonly traceparent: string
   readonly tracestate?: string | undefined
+  /** W3C Baggage, if it is asked for. */
+  readonly baggage?: string | undefined
 }
 
 export type SpanAttributes = Readonly<Record<string, string | number>>
@@ -44,6 +46,16 @@ export function installTracing(tracing: Tracing): () => void {
 /** Undefined: no telemetry is installed. */
 export const installedTracing = (): Tracing | undefined => installed
 
+/** Its fields, without others. Undefined: it names no span. */
+export function traceContextOf({ traceparent, tracestate, baggage }: Partial<TraceContext>): TraceContext | undefined {
+  if (typeof traceparent !== 'string') return undefined
+  return {
+    traceparent,
+    ...(typeof tracestate === 'string' && { tracestate }),
+    ...(typeof baggage === 'string' && { baggage }),
+  }
+}
+
 /** The form in which a job carries a trace context; the storage does not read it. */
 export const encodeTraceContext = (trace: TraceContext | undefined): string | undefined =>
   trace && JSON.stringify(trace)
@@ -52,9 +64,7 @@ export const encodeTraceContext = (trace: TraceContext | undefined): string | un
 export function decodeTraceContext(text: string | undefined): TraceContext | undefined {
   if (text === undefined) return undefined
   try {
-    const { traceparent, tracestate } = JSON.parse(text) as Partial<TraceContext>
-    if (typeof traceparent !== 'string') return undefined
-    return tracestate === undefined ? { traceparent } : { traceparent, tracestate }
+    return traceContextOf(JSON.parse(text) as Partial<TraceContext>)
   } catch {
     return undefined
   }

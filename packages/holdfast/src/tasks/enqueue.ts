@@ -27,7 +27,8 @@ import type {
 import { taskEnqueueManyOptions, taskEnqueueOptions } from './options.ts'
 import type { NamedQueue, Queues } from './queue/queues.ts'
 import { validate } from './schema.ts'
-import { encodeData, type TaskMessage } from './task-message.ts'
+import { carriedTrace, encodeData, type TaskMessage } from './task-message.ts'
+import type { TraceContext } from '../engine/tracing.ts'
 import { inEnqueueSpan } from './telemetry/trace.ts'
 
 /**
@@ -201,7 +202,7 @@ async function messagesOf(
   { task, orderingKey, batch }: Prepared,
   payloads: readonly unknown[],
   isBatch: boolean,
-  trace: string | undefined,
+  trace: TraceContext | undefined,
 ): Promise<TaskMessage[]> {
   const indexOf = (index: number): number | undefined => (isBatch ? index : undefined)
   for (const [index, data] of payloads.entries()) await validate(task.schema, data, indexOf(index))
@@ -217,7 +218,7 @@ async function messagesOf(
     enqueuedAt,
     attempt: 1,
     ...(orderingKey !== undefined && { orderingKey }),
-    ...(trace !== undefined && { trace }),
+    ...carriedTrace(trace),
   }))
 }
 

@@ -16,7 +16,7 @@ import { queueOf, type Received } from './received.ts'
 import { retryDelay, type RetryPolicy } from './retry.ts'
 import { runHandler } from './run-handler.ts'
 import { validate } from './schema.ts'
-import { decodeData, type TaskMessage, taskMessageOf } from './task-message.ts'
+import { decodeData, type TaskMessage, taskMessageOf, traceOf } from './task-message.ts'
 import type { Tasks } from './tasks.ts'
 import { inAttemptSpan } from './telemetry/trace.ts'
 
@@ -47,9 +47,15 @@ export async function processTask(
     enqueuedAt,
     elapsedMs: Math.max(0, now - enqueuedAt),
   }
-  const { id, trace } = message
+  const { id } = message
   // A span is never named by the message: its names are not under our control.
-  const about = { task: task?.name ?? 'unknown', queue: queueOf(received), id, attempt: received.attempt, trace }
+  const about = {
+    task: task?.name ?? 'unknown',
+    queue: queueOf(received),
+    id,
+    attempt: received.attempt,
+    trace: traceOf(message),
+  }
   return inAttemptSpan(about, (span) => attemptMessage(env, task, parsed !== undefined, { ...received, span }))
 }
 

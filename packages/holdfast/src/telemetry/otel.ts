@@ -6,8 +6,10 @@ import { systemClock } from '../clock.ts'
 import { sharedOptions } from '../engine/options.ts'
 import { installTracing, type Span, type SpanOptions, type TraceContext, type Tracing } from '../engine/tracing.ts'
 import { invalidArgument } from '../errors.ts'
+import { isBoolean } from '../option-checks.ts'
 import { resolveOptions, type Table } from '../resolve-options.ts'
 import type { Storage } from '../storage/storage.ts'
+import { type BaggageApi, baggageBy, type CarriedBaggage, noBaggage } from './baggage.ts'
 import { measureProcess } from './metrics/measure.ts'
 import { observeStorage, type OtelMeter, OtelRecorder } from './metrics/otel-metrics.ts'
 import { StorageGauges } from './metrics/storage-gauges.ts'
@@ -50,6 +52,8 @@ export interface OtelApi<Context, ApiSpan extends OtelSpan, State> {
   /** Absent: there are spans, and no metrics. */
   readonly metrics?: { getMeter(name: string): OtelMeter }
   createTraceState(text: string): State
+  /** Absent: jobs carry no baggage. */
+  readonly propagation?: BaggageApi<Context>
 }
 
 /** Options of otel(). */
@@ -63,6 +67,11 @@ export interface OtelOptions<Context, ApiSpan extends OtelSpan, State> {
    * carry no trace. @default 'child'
    */
   readonly propagation?: Propagation | undefined
+  /**
+   * Whether jobs carry the baggage that is active at their add (W3C Baggage, at most 8,192 characters), so that it is active in their handlers,
+   * in any process. It is stored with each job. @default false
+   */
+  readonly baggage?: boolean | undefined
 }
 
 /** How an attempt joins the trace of its add. */
@@ -74,6 +83,7 @@ const otelOptions = {
   api: { check: isApi },
   storage: sharedOptions.storage,
   propagation: { default: 'child', check: isPropagation },
+  baggage: { default: false, check: isBoolean },
 } as const satisfies Table
 
 /**
@@ -89,9 +99,12 @@ const otelOptions = {
 export function otel<Context, ApiSpan extends OtelSpan, State>(
   options: OtelOptions<Context, ApiSpan, State>,
 ): () => void {
-  const { api, storage, propagation } = resolveOptions('otel', options, otelOptions)
+  const { api, storage, propagation, baggage } = resolveOptions('otel', options, otelOptions)
   isApi('api', api)
-  const ends = [installTracing(tracingOf(api, propagation)), metricsOf(api, storage)]
+  const ends = [
+    installTracing(tracingOf(api, propagation, baggage ? baggageBy(api) : noBaggage())),
+    metricsOf(api, storage),
+  ]
   return () => ends.forEach((end) => end())
 }
 
@@ -110,6 +123,7 @@ function metricsOf({ metrics }: { readonly metrics?: { getMeter(name: string): O
 function tracingOf<Context, ApiSpan extends OtelSpan, State>(
   api: OtelApi<Context, ApiSpan, State>,
   propagation: Propagation,
+  baggage: CarriedBaggage<Context>,
 ): Tracing {
   const kinds = { internal: api.SpanKind.INTERNAL, producer: api.SpanKind.PRODUCER, consumer: api.SpanKind.CONSUMER }
   const contextOf = (trace: TraceContext | undefined): Context => {
@@ -122,7 +136,8 @@ function tracingOf<Context, ApiSpan extends OtelSpan, State>(
   return {
     start(name: string, { kind, attributes, parent }: SpanOptions): Span {
       const begins = kind === 'consumer' && propagation !== 'child'
-      const context = begins ? api.ROOT_CONTEXT : contextOf(parent)
+      const own = begins ? api.ROOT_CONTEXT : contextOf(parent)
+      const context = parent ? baggage.restored(own, parent.baggage) : own
       // Asked for each time: a provider may be registered later.
       const tracer = api.trace.getTracer('holdfast')
       const span = tracer.startSpan(name, { kind: kinds[kind], attributes: { ...attributes } }, context)
@@ -132,7 +147,7 @@ function tracingOf<Context, ApiSpan extends OtelSpan, State>(
       }
       if (begins && propagation === 'link' && parent) link(parent)
       return {
-        traceContext: propagation === 'none' ? undefined : written(span),
+        traceContext: propagation === 'none' ? undefined : written(span, baggage.textOf(context)),
         link,
         setAttributes: (more) => void span.setAttributes({ ...more }),
         run: (run) => api.context.with(api.trace.setSpan(context, span), run),
@@ -163,12 +178,12 @@ function isPropagation(name: string, value: unknown): void {
 const noTraceId = '0'.repeat(32)
 
 /** W3C traceparent: version, trace, span, flags. Undefined: nothing is recorded. */
-function written(span: OtelSpan): TraceContext | undefined {
+function written(span: OtelSpan, baggage: string | undefined): TraceContext | undefined {
   const { traceId, spanId, traceFlags, traceState } = span.spanContext()
   if (traceId === noTraceId) return undefined
   const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
   const tracestate = traceState?.serialize()
-  return tracestate ? { traceparent, tracestate } : { traceparent }
+  return { traceparent, ...(tracestate && { tracestate }), ...(baggage && { baggage }) }
 }
 
 function parse(traceparent: string): { traceId: string; spanId: string; traceFlags: number } | undefined {

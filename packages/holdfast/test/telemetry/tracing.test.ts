@@ -14,6 +14,7 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '
 import { MemoryStorage, Queue } from 'holdfast'
 import { createTasks, StorageMessageQueue } from 'holdfast/tasks'
 import { otel, type Propagation } from 'holdfast/telemetry'
+import { baggageBy } from '../../src/telemetry/baggage.ts'
 import { until } from '../queue/driver.ts'
 import { anything } from '../tasks/fakes.ts'
 
@@ -115,6 +116,52 @@ test('[F39] otel() alone traces tasks, too', async (t) => {
   await tasks.stop()
   await queue.close()
   assert.equal(spans('process report')[0]!.parentSpanContext?.spanId, spans('send report')[0]!.spanContext().spanId)
+})
+
+test('[F39] baggage: true carries the baggage of an add into handlers, also of tasks; without it none is stored', async (t) => {
+  const entries = { 'user-id': { value: 'c-42, ünïcode=yes' }, plan: { value: 'pro' } }
+  const withBaggage = api.propagation.setBaggage(api.ROOT_CONTEXT, api.propagation.createBaggage(entries))
+  const seen: unknown[] = []
+  const note = (): void => {
+    const active = api.propagation.getActiveBaggage()
+    seen.push(active && Object.fromEntries(active.getAllEntries().map(([name, { value }]) => [name, { value }])))
+  }
+  const storage = new MemoryStorage()
+  const queue = new Queue<number>({ storage, name: 'carried' })
+  queue.execute(note)
+  const tasks = createTasks({ queue: new StorageMessageQueue(storage) })
+  const task = tasks.defineTask('carried', { schema: anything<number>(), handler: note })
+  await Promise.all([queue.start(), tasks.start()])
+  t.after(() => Promise.all([queue.stop(), tasks.stop()]))
+  const addBoth = (id: string): Promise<unknown> =>
+    api.context.with(withBaggage, () => Promise.all([queue.enqueue(id, 1), tasks.enqueueTask(task, 1)]))
+
+  const end = otel({ api })
+  await addBoth('without')
+  await until(() => seen.length === 2)
+  end()
+  t.after(otel({ api, baggage: true, propagation: 'link' }))
+  await addBoth('with')
+  await until(() => seen.length === 4)
+  assert.deepEqual(seen, [undefined, undefined, entries, entries])
+})
+
+test('[F39] baggage that is too long is cut at an entry, and stored text that is none changes nothing', () => {
+  const carried = baggageBy(api)
+  const long = Object.fromEntries(Array.from({ length: 3 }, (_, place) => [`k${place}`, { value: 'x'.repeat(5_000) }]))
+  const text = carried.textOf(api.propagation.setBaggage(api.ROOT_CONTEXT, api.propagation.createBaggage(long)))
+  assert.equal(text, `k0=${'x'.repeat(5_000)}`)
+  for (const hostile of ['', '=', '%', 'a=%E0%A4%A', 'no value', ',,;']) {
+    assert.equal(carried.restored(api.ROOT_CONTEXT, hostile), api.ROOT_CONTEXT)
+  }
+  const restored = api.propagation.getBaggage(carried.restored(api.ROOT_CONTEXT, ' a = 1 ;p=2, __proto__=3'))
+  assert.deepEqual(
+    restored?.getAllEntries().map(([name, { value }]) => [name, value]),
+    [
+      ['a', '1'],
+      ['__proto__', '3'],
+    ],
+  )
 })
 
 test('[F40] the meter has counters, histograms and, with a storage, gauges', async (t) => {

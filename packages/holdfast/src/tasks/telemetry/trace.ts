@@ -3,6 +3,7 @@
 
 import {
   installedTracing,
+  traceContextOf,
   type Span as EngineSpan,
   type SpanAttributes,
   type SpanOptions,
@@ -59,7 +60,7 @@ export interface AttemptSpan {
 /** @param send receives the trace that the messages carry */
 export async function inEnqueueSpan<T>(
   about: { readonly task: string; readonly queue: string; readonly count: number },
-  send: (trace: string | undefined) => Promise<T>,
+  send: (trace: TraceContext | undefined) => Promise<T>,
 ): Promise<T> {
   const tracing = own ?? installedTracing()
   if (!tracing) return send(undefined)
@@ -67,7 +68,7 @@ export async function inEnqueueSpan<T>(
   const attributes = { ...shared(task, queue), 'messaging.batch.message_count': count }
   const span = tracing.start(`send ${task}`, { kind: 'producer', attributes })
   try {
-    const answer = await span.run(() => send(span.traceContext?.traceparent))
+    const answer = await span.run(() => send(span.traceContext))
     span.end()
     return answer
   } catch (error) {
@@ -83,15 +84,14 @@ export async function inAttemptSpan<T>(
     readonly queue: string
     readonly id: string
     readonly attempt: number
-    readonly trace: string | undefined
+    readonly trace: TraceContext | undefined
   },
   run: (span: AttemptSpan | undefined) => Promise<T>,
 ): Promise<T> {
   const tracing = own ?? installedTracing()
   if (!tracing) return run(undefined)
-  const { task, queue, id, attempt, trace } = about
+  const { task, queue, id, attempt, trace: parent } = about
   const attributes = { ...shared(task, queue), 'messaging.message.id': id, 'holdfast.attempt': attempt }
-  const parent = trace === undefined ? undefined : { traceparent: trace }
   const span = tracing.start(`process ${task}`, { kind: 'consumer', attributes, parent })
   let failure: { readonly error: unknown } | undefined
   const reported: AttemptSpan = {
@@ -121,9 +121,8 @@ function tracingBy(api: TracingApi): Tracing {
       const inside = api.trace.setSpan(context, span)
       const carrier: Partial<TraceContext> = {}
       api.propagation.inject(inside, carrier)
-      const { traceparent } = carrier
       return {
-        traceContext: typeof traceparent === 'string' ? { traceparent } : undefined,
+        traceContext: traceContextOf(carrier),
         link: () => {},
         setAttributes: (more) => void span.setAttributes({ ...more }),
         run: (run) => api.context.with(inside, run),
