@@ -24,7 +24,10 @@ export function featuresPage(): string {
     '',
     '- **✓ scan**: a search reads records instead of an index, stops after 100,000 of them, and says `truncated`.',
     '- **✓ process**: the events of one process. On Redis and Postgres `events()` has those of all processes.',
-    '- **partly**: some of it works; the page of the face says what.',
+    '- **partly**: built, but for what follows.',
+    ...features.flatMap(({ id, title, missing }) =>
+      missing === undefined ? [] : `  - \`${id}\` ${title}: ${missing}.`,
+    ),
     '',
     'The numbers are rows of [the requirements](requirements.md). Conformance cases or tests name every feature that is built:',
     '',

@@ -9,7 +9,7 @@ type Built = 'built' | 'scan' | 'process'
 export type Status = Built | 'partly' | 'not'
 
 /** Parts of the product. A finished part may have no row that is not built. */
-export const parts = { operating: 'finished', flow: 'planned', insight: 'planned', safety: 'planned' } as const
+export const parts = { operating: 'finished', flow: 'finished', insight: 'planned', safety: 'planned' } as const
 type Part = keyof typeof parts
 
 export interface Feature {
@@ -19,6 +19,8 @@ export interface Feature {
   readonly status: Status
   /** Drivers on which it differs. */
   readonly except?: Partial<Record<Driver, Status>>
+  /** Of a feature that is built in part: what is not. */
+  readonly missing?: string
 }
 
 const row = (
@@ -29,17 +31,21 @@ const row = (
   except?: Partial<Record<Driver, Status>>,
 ): Feature => ({ id, title, part, status, ...(except && { except }) })
 
+const partly = (id: string, title: string, part: Part, missing: string): Feature => {
+  return { id, title, part, status: 'partly', missing }
+}
+
 export const features: readonly Feature[] = [
   row('F1', 'Delay and run at an instant; reschedule, run now', 'operating'),
   row('F2', 'Priority', 'operating'),
   row('F3', 'Bulk add', 'operating'),
   row('F4', 'Replace or reject a duplicate', 'operating'),
   row('F5', 'Expiry of jobs that were not started', 'operating'),
-  row('F6', 'Schedules: cron, intervals, time zones', 'flow', 'built'),
-  row('F7', 'Schedules: one job per slot', 'flow', 'built'),
-  row('F8', 'Schedules: deploys', 'flow', 'built'),
-  row('F9', 'Schedules: after downtime', 'flow', 'built'),
-  row('F10', 'Schedules: overlap and spread', 'flow', 'built'),
+  row('F6', 'Schedules: cron, intervals, time zones', 'flow'),
+  row('F7', 'Schedules: one job per slot', 'flow'),
+  row('F8', 'Schedules: deploys', 'flow'),
+  row('F9', 'Schedules: after downtime', 'flow'),
+  row('F10', 'Schedules: overlap and spread', 'flow'),
   row('F11', 'Backoff', 'operating'),
   row('F12', 'Decision per error', 'operating'),
   row('F13', 'Storage failures are no handler errors', 'operating'),
@@ -49,12 +55,12 @@ export const features: readonly Feature[] = [
   row('F17', 'Cancel from anywhere', 'operating'),
   row('F18', 'Snooze', 'operating'),
   row('F19', 'Sandbox', 'safety'),
-  row('F20', 'Concurrency limits', 'flow', 'built'),
-  row('F21', 'Groups', 'flow', 'built'),
-  row('F22', 'Rate limits', 'flow', 'built'),
-  row('F23', 'Slow-down on request', 'flow', 'built'),
-  row('F24', 'Fair turns between groups, depth', 'flow', 'built'),
-  row('F25', 'Deduplication modes', 'flow', 'built'),
+  row('F20', 'Concurrency limits', 'flow'),
+  row('F21', 'Groups', 'flow'),
+  row('F22', 'Rate limits', 'flow'),
+  row('F23', 'Slow-down on request', 'flow'),
+  row('F24', 'Fair turns between groups, depth', 'flow'),
+  row('F25', 'Deduplication modes', 'flow'),
   row('F26', 'Pause and resume', 'operating'),
   row('F27', 'Progress and log lines', 'operating'),
   row('F28', 'Dead letters and redrive', 'operating'),
@@ -62,18 +68,18 @@ export const features: readonly Feature[] = [
   row('F30', 'Search by fields', 'operating', 'built', { file: 'scan' }),
   row('F31', 'Bulk actions', 'operating'),
   row('F32', 'Explain', 'insight', 'built'),
-  row('F33', 'Doctor', 'insight', 'partly'),
+  row('F33', 'Doctor', 'insight', 'built'),
   row('F34', 'Workers and health', 'operating'),
-  row('F35', 'Schemas of payloads', 'safety', 'partly'),
+  partly('F35', 'Schemas of payloads', 'safety', 'a Queue takes no schema; chains and tasks do'),
   row('F36', 'Upgrade of payloads', 'safety'),
   row('F37', 'Encryption', 'safety'),
   row('F38', 'Events', 'operating', 'built', { memory: 'process', file: 'process', sqlite: 'process' }),
-  row('F39', 'Traces', 'insight', 'partly'),
+  row('F39', 'Traces', 'insight', 'built'),
   row('F40', 'Metrics', 'insight', 'built'),
-  row('F41', 'Test kit', 'insight', 'partly'),
+  partly('F41', 'Test kit', 'insight', 'running a job inside of its `enqueue`, and a worker that crashes on request'),
   row('F42', 'Moving between storages', 'insight'),
-  row('F43', 'Dashboard', 'insight', 'partly'),
-  row('F44', 'Command line', 'insight', 'partly'),
+  row('F43', 'Dashboard', 'insight', 'built'),
+  partly('F44', 'Command line', 'insight', '`export`, `import` and `move`, which come with F42'),
 ]
 
 export const statusOn = ({ status, except }: Feature, driver: Driver): Status => except?.[driver] ?? status

@@ -3,19 +3,21 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { type EventEmitter, once } from 'node:events'
 import { globSync } from 'node:fs'
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, describe, test, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { Client, Pool } from 'pg'
+import { Client, type ClientConfig, Pool } from 'pg'
 import { type Admin, type Clock, createAdmin, type Finding, MemoryStorage, Queue, type Storage } from 'holdfast'
 import { FileStorage } from 'holdfast/file'
 import { PostgresStorage } from 'holdfast/postgres'
 import { RedisStorage } from 'holdfast/redis'
 import { SqliteStorage } from 'holdfast/sqlite'
 import { fakeClock } from 'holdfast/testing'
+import { startPostgres } from '../../../../servers/postgres.ts'
 import { startRedis } from '../../../../servers/redis.ts'
 import type { EngineEvent } from '../../src/engine/events.ts'
 import { entryKey } from '../../src/engine/limits/stored-limits.ts'
@@ -368,6 +370,28 @@ describe('doctor: redis', () => {
 })
 
 describe('doctor: postgres', () => {
+  test('[F33] snapshot_held: a replication slot whose replica is gone', async (t) => {
+    const server = await startPostgres({ settings: { wal_level: 'replica', max_wal_senders: '2' } })
+    const admin = createAdmin({ storage: new PostgresStorage({ url: server.url }) })
+    const beside = new Client({ connectionString: server.url })
+    t.after(async () => {
+      await beside.end()
+      await admin.close()
+      await server.stop()
+    })
+    await beside.connect()
+    await beside.query("SELECT pg_create_physical_replication_slot('standby')")
+    assert.deepEqual(await admin.doctor(), [])
+
+    const [{ lsn, xid }] = (await beside.query('SELECT pg_current_wal_lsn() AS lsn, txid_current()::int8 AS xid')).rows
+    await holdSlot(server.url, 'standby', lsn, Number(xid))
+    await until(async () => codesOf(await admin.doctor()).includes('snapshot_held'))
+    const { sentence, fix } = only(await admin.doctor(), 'snapshot_held')
+    assert.match(sentence, /^replication slot standby has no connection, and keeps the dead rows of \d+ transactions/)
+    await beside.query(/SELECT .*\)/.exec(fix)![0])
+    assert.deepEqual(await admin.doctor(), [])
+  })
+
   test('[F33] snapshot_held, index_missing, index_invalid, dead_rows', async (t) => {
     const { server } = await postgresPlace()
     const schema = newSchema()
@@ -472,4 +496,24 @@ test('[F33] not_swept on Postgres; a worker says how many transactions its pool 
 async function rowsOf(client: Client, text: string, params: unknown[]): Promise<(string | null)[][]> {
   const { rows } = await client.query<(string | null)[]>({ text, values: params, rowMode: 'array' })
   return rows
+}
+
+/** A replica that says which rows it still needs (hot_standby_feedback), and is gone. */
+async function holdSlot(url: string, slot: string, lsn: string, xmin: number): Promise<void> {
+  const replica = new Client({ connectionString: url, replication: 'true' } as ClientConfig)
+  replica.on('error', () => {})
+  await replica.connect()
+  const { connection } = replica as unknown as {
+    connection: EventEmitter & { sendCopyFromChunk(chunk: Buffer): void }
+  }
+  const started = once(connection, 'replicationStart')
+  // Never answered: replication begins.
+  void replica.query(`START_REPLICATION SLOT ${slot} PHYSICAL ${lsn}`).catch(() => {})
+  await started
+  // Kind, time, xmin and its epoch, catalog xmin and its epoch.
+  const feedback = Buffer.alloc(1 + 8 + 4 * 4)
+  feedback.write('h')
+  feedback.writeUInt32BE(xmin, 9)
+  connection.sendCopyFromChunk(feedback)
+  await replica.end()
 }

@@ -29,6 +29,10 @@ export function diagnoseStatements({ at, now }: Sql) {
          FROM pg_prepared_xacts WHERE database = current_database()
        ) AS h WHERE h.seconds >= ${param(1, 'double precision')} ORDER BY h.seconds DESC LIMIT 5`,
     ),
+    /** Slots of replicas that are not connected. */
+    slots: unprepared(
+      `SELECT ${columns('s.slot_name', 'age(s.xmin)')} FROM pg_replication_slots AS s WHERE NOT s.active AND s.xmin IS NOT NULL`,
+    ),
     dead: unprepared(
       `SELECT ${columns('s.relname', 's.n_live_tup', 's.n_dead_tup')}
        FROM pg_stat_user_tables AS s JOIN pg_class AS c ON c.oid = s.relid
@@ -53,10 +57,11 @@ const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 /** @param ms for how long a transaction may be open */
 export async function diagnose({ database, statements }: OpenStorage, ms = heldMs): Promise<Finding[]> {
-  const { held, dead, overdue, unusable } = statements.diagnose
+  const { held, slots, dead, overdue, unusable } = statements.diagnose
   return [
     ...(await database.query(unusable, [])).map(unusableIndex),
     ...(await database.query(held, [ms / 1_000])).map(holder),
+    ...(await database.query(slots, [])).map(abandonedSlot),
     ...(await database.query(dead, [])).map(deadRows),
     ...sweepFindings((await database.query(overdue, [])).length > 0),
   ]
@@ -74,6 +79,13 @@ function holder([kind, name, who, seconds, query]: Row): Finding {
         : `COMMIT PREPARED or ROLLBACK PREPARED '${name}'.`,
   }
 }
+
+const abandonedSlot = ([name, age]: Row): Finding => ({
+  code: 'snapshot_held',
+  severity: 'warning',
+  sentence: `replication slot ${name} has no connection, and keeps the dead rows of ${age} transactions from being removed`,
+  fix: `Start its replica again, or run SELECT pg_drop_replication_slot('${name}').`,
+})
 
 const deadRows = ([table, live, dead]: Row): Finding => ({
   code: 'dead_rows',
