@@ -18,8 +18,11 @@ export interface Comparison {
   readonly ratio?: Spread
   /** What Holdfast is compared with. */
   readonly to?: string
-  readonly target?: { readonly text: string; readonly isReached: boolean | undefined }
+  readonly target?: { readonly text: string; readonly verdict: Verdict | undefined }
 }
+
+/** `above the limit`: the goal against a peer is more than the contender `limit` reached in this run, so the goal against the limit decides. */
+export type Verdict = 'reached' | 'missed' | 'above the limit'
 
 export function linesOf(row: Row, results: Results): readonly Line[] {
   return row.entries.map((entry) => {
@@ -42,6 +45,7 @@ function comparisonsOf(entry: Entry, row: Row, results: Results): readonly Compa
       usual,
       row.baseline,
       targets.find(({ to }) => to === undefined),
+      row.baseline === undefined ? limit : undefined,
     ),
     ...(limit
       ? [
@@ -55,7 +59,7 @@ function comparisonsOf(entry: Entry, row: Row, results: Results): readonly Compa
       : []),
     ...named.flatMap((target) => {
       const other = row.entries.find(({ contender, isPeer }) => isPeer && contender === target.to)
-      return other && other.invalid === undefined ? [compare(entry, other, undefined, target)] : []
+      return other && other.invalid === undefined ? [compare(entry, other, undefined, target, limit)] : []
     }),
   ]
 }
@@ -65,14 +69,20 @@ function compare(
   other: Entry | undefined,
   baseline: string | undefined,
   target: Target | undefined,
+  limit?: Entry,
 ): Comparison {
   const ratio = other && ratioOf(values, other.values)
+  const judged = target && judge(target, spreadOf(values).median, ratio?.median)
+  const isBeyond = judged?.verdict === 'missed' && limit !== undefined && isAboveLimit(target!, other!, limit)
   return {
     ratio,
     to: baseline ?? other?.contender,
-    target: target && judge(target, spreadOf(values).median, ratio?.median),
+    target: isBeyond ? { ...judged, verdict: 'above the limit' } : judged,
   }
 }
+
+const isAboveLimit = ({ ratio }: Target, other: Entry, limit: Entry): boolean =>
+  ratio?.atLeast !== undefined && ratio.atLeast * spreadOf(other.values).median > spreadOf(limit.values).median
 
 /** The valid entries of others with the same durability. */
 function othersOf(ours: Entry, { driver, entries }: Row, { contenders }: Results): readonly Entry[] {
@@ -112,12 +122,13 @@ export function ratioOf(ours: readonly number[], theirs: readonly number[]): Spr
   return { median, min: Math.min(...rounds), max: Math.max(...rounds) }
 }
 
-function judge({ ratio, value }: Target, median: number, medianRatio: number | undefined) {
+function judge({ ratio, value }: Target, median: number, medianRatio: number | undefined): Comparison['target'] {
   const { atLeast, atMost } = value ?? ratio!
   const measured = value ? median : medianRatio
   const text = `${atLeast === undefined ? `≤ ${atMost}` : `≥ ${atLeast}`}${value ? '' : ' ×'}`
-  if (measured === undefined) return { text, isReached: undefined }
-  return { text, isReached: atLeast === undefined ? measured <= atMost! : measured >= atLeast }
+  if (measured === undefined) return { text, verdict: undefined }
+  const isReached = atLeast === undefined ? measured <= atMost! : measured >= atLeast
+  return { text, verdict: isReached ? 'reached' : 'missed' }
 }
 
 /** Three digits, with thousands separators. */

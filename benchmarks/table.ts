@@ -34,7 +34,7 @@ function cellsOf({ contender, spread, comparisons, note }: Line, unit: string): 
 }
 
 function comparisonCells({ ratio, to, target }: Comparison, note = ''): string[] {
-  const verdict = target?.isReached === undefined ? '' : target.isReached ? 'reached' : 'MISSED'
+  const verdict = target?.verdict === 'missed' ? 'MISSED' : (target?.verdict ?? '')
   return [
     ratio ? `${numeral(ratio.median)} ×` : '',
     ratio ? range(ratio) : '',
