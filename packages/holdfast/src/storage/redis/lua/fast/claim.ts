@@ -14,7 +14,7 @@ export const fastClaim = `
 local request, outcomes = cmsgpack.unpack(ARGV[1]), ARGV[2] and cmsgpack.unpack(ARGV[2])
 local list = ARGV[3] and cmsgpack.unpack(ARGV[3]) or {}
 local wanted = request[4][1]
-local limits = wanted[6]
+local limits = wanted and wanted[6]
 if #request[4] == 1 and not (limits and limits[2]) and request[3] <= 3500 and #list <= 17500 and (not outcomes or outcomes[1] == wanted[1]) then
   local p, slots = base .. wanted[5] .. ':', request[3]
   if wanted[3] then slots = math.min(slots, wanted[3]) end
