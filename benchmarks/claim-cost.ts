@@ -100,18 +100,21 @@ class Bench {
 
   async cycle(): Promise<void> {
     const { dueFields, hiddenFields } = this.#load
+    // Not measured: the first claim pays for what adds and cancels of the last cycle have left behind, such as garbage of scripts.
+    await this.#timeClaim(1, [])
     await this.#timeClaim(1, this.claimOne)
     await this.#timeClaim(batch, this.claimBatch)
-    const fresh = this.#jobs(batch + 1, dueFields)
+    const fresh = this.#jobs(batch, dueFields)
+    // The same batches in every variant: a driver may keep the jobs of one add together, and the next claim of 1 may part them.
     if (hiddenFields) {
       await this.#storage.add(fresh)
       const hidden = this.#jobs(batch, hiddenFields)
       await this.#timeAdd(hidden)
       await this.#storage.cancel(hidden)
     } else {
-      await this.#timeAdd(fresh.slice(1))
-      await this.#storage.add(fresh.slice(0, 1))
+      await this.#timeAdd(fresh)
     }
+    for (const job of this.#jobs(2, dueFields)) await this.#storage.add([job])
     while ((await this.#storage.sweep({ limit: 1_000 })).more);
   }
 

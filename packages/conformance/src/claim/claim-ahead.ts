@@ -167,9 +167,11 @@ export const claimAheadCases: readonly Case[] = [
       assert.deepEqual(await claimAhead(context), [])
       assert.equal((await claim()).length, 1)
       await added({ type: 'limited' })
-      const types = [{ type: 'limited', leaseMs: unit, limits: { concurrency: 5 } }]
-      assert.deepEqual(await claimAhead(context, { types }), [])
-      assert.equal((await claim({ types })).length, 1)
+      for (const limits of [{ group: { limit: 1 } }, { rate: { limit: 5, perMs: 1_000 } }, { concurrency: 5 }]) {
+        const types = [{ type: 'limited', leaseMs: unit, limits }]
+        assert.deepEqual(await claimAhead(context, { types }), [])
+        if (limits.concurrency) assert.equal((await claim({ types })).length, 1)
+      }
     },
   },
 ]

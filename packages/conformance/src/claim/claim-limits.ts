@@ -1,7 +1,7 @@
 // Limits: how many jobs of a type, and of a group, may be in processing, over all workers and at every instant.
 
 import assert from 'node:assert/strict'
-import type { ClaimedJob, Limits } from 'holdfast/storage'
+import type { ClaimedJob, Limits, Outcome } from 'holdfast/storage'
 import type { Case, CaseContext } from '../case.ts'
 import { complete, fail, retry, settleOne } from '../outcomes.ts'
 import { fenceOf, idsOf, refOf } from '../records.ts'
@@ -66,6 +66,27 @@ const concurrencyCases: readonly Case[] = [
       await complete(storage, first[0]!)
       await complete(storage, second[0]!)
       assert.equal((await claimWithin(context, limits)).length, 2)
+    },
+  },
+  {
+    name: 'claims of any size, with outcomes, never exceed the concurrency of a type: also if leases are listed together',
+    proves: ['F20'],
+    run: async (context) => {
+      const { storage, job, claimRequest, unit } = context
+      await storage.add(Array.from({ length: 30 }, () => job()))
+      const types = [{ type: 'mail', leaseMs: 500 * unit, limits: { concurrency: 8 } }]
+      const held: ClaimedJob[] = []
+      const claimMore = async (slots: number, ending = 0): Promise<number> => {
+        const outcomes = held.splice(0, ending).map((lease): Outcome => ({ ...fenceOf(lease), kind: 'completed' }))
+        const { jobs } = await storage.claim(claimRequest({ slots, types, outcomes }))
+        held.push(...jobs)
+        return jobs.length
+      }
+      assert.deepEqual([await claimMore(5), await claimMore(1), await claimMore(1)], [5, 1, 1])
+      assert.deepEqual([await claimMore(1), await claimMore(1)], [1, 0])
+      assert.deepEqual([await claimMore(1, 1), await claimMore(1)], [1, 0])
+      assert.deepEqual([await claimMore(100, 6), await claimMore(1)], [6, 0])
+      assert.deepEqual([await claimMore(3, 5), await claimMore(3), await claimMore(3)], [3, 2, 0])
     },
   },
   {

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ClaimedJob } from 'holdfast/storage'
+import type { ClaimedJob, Limits } from 'holdfast/storage'
 import { bytes, claim, ended, job } from './every-verb.ts'
 import { openStorage } from './storage-fixture.ts'
 
@@ -71,6 +71,27 @@ test('a claim of one job, with one outcome or none, sends the commands of the sh
     second.jobs.map((each) => ended(each, 'completed')),
   )
   assert.deepEqual(third, { jobs: [], commands: 'TIME HMGET ZRANGE ZRANGE ZRANGE GET SET ZREM ZADD PUBLISH' })
+})
+
+test('limits of groups, and a far concurrency, add nothing to a claim beside full groups, or next to nothing', async (t) => {
+  const { storage, commandsOf } = await openStorage(t)
+  const claimOne = async (limits?: Limits): Promise<string> => {
+    const types = [{ type: 'mail', leaseMs: 30_000, limits }]
+    return namesOf(await commandsOf(() => storage.claim({ worker: `w${number++}`, slots: 1, types })))
+  }
+  let number = 0
+  await storage.add(['a', 'b', 'c', 'd'].map((key) => job(key, { group: { key: key > 'b' ? 'x' : 'y' } })))
+  const types = [{ type: 'mail', leaseMs: 30_000, limits: { group: { limit: 1 } } }]
+  assert.equal((await storage.claim({ worker: 'w', slots: 10, types })).jobs.length, 2)
+  for (const id of ['1', '2', '3']) await storage.add([job(id)])
+  const plain = 'TIME HMGET ZRANGE ZRANGE ZRANGE GET ZREM SET ZADD'
+  assert.equal(await claimOne(), plain)
+  assert.equal(await claimOne({ group: { limit: 1 } }), plain)
+  assert.equal(await claimOne({ concurrency: 10, group: { limit: 1 } }), plain.replace('HMGET', 'HMGET ZCARD HVALS'))
+  // Nothing is left to claim: the next call would be nextDueAt, which the answer has.
+  const { jobs, nextDue } = await storage.claim({ worker: 'last', slots: 1, types })
+  assert.equal(jobs.length, 0)
+  assert.equal(nextDue?.at, (await storage.nextDueAt(types))?.at)
 })
 
 test('a claim of one job answers when the next may be claimed: by a lease, a delay or a claim, not by a paused group', async (t) => {

@@ -1,6 +1,8 @@
-// Fast path of claim: plain jobs of one type that is not paused or watched, has no limits, groups in turn or lost lease, with
-// outcomes of the same type or none.
+// Fast path of claim: plain jobs of one type that is not paused or watched, has no groups in turn or lost lease, with outcomes of the
+// same type or none. Limits of groups change nothing while no group has a turn: a full group has none. The concurrency of a type
+// changes nothing if all slots of the claim leave room; what fills the type is noted by the rules. A rate counts every start.
 
+import { aheadMark } from '../../../rules/job/ahead.ts'
 import { stateCodes as state } from '../../../rules/job/codes.ts'
 import { flags, leasedByClaim } from '../../codec/record.ts'
 import { claimOne } from './claim-one.ts'
@@ -12,11 +14,19 @@ export const fastClaim = `
 local request, outcomes = cmsgpack.unpack(ARGV[1]), ARGV[2] and cmsgpack.unpack(ARGV[2])
 local list = ARGV[3] and cmsgpack.unpack(ARGV[3]) or {}
 local wanted = request[4][1]
-if #request[4] == 1 and not wanted[6] and request[3] <= 3500 and #list <= 17500 and (not outcomes or outcomes[1] == wanted[1]) then
+local limits = wanted and wanted[6]
+if #request[4] == 1 and not (limits and limits[2]) and request[3] <= 3500 and #list <= 17500 and (not outcomes or outcomes[1] == wanted[1]) then
   local p, slots = base .. wanted[5] .. ':', request[3]
   if wanted[3] then slots = math.min(slots, wanted[3]) end
   local state = call('HMGET', p .. 'type', 'paused', 'prios', 'watched', 'flow', 'lots')
   local is_plain = not state[1] and not state[2] and not state[4] and not (state[3] and tonumber(state[3]) > now)
+  -- Nothing of a type with limits is claimed ahead.
+  if limits and is_plain then is_plain = sub(request[1], -${aheadMark.length}) ~= '${aheadMark}' end
+  if limits and limits[1] and is_plain then
+    local room = limits[1] - slots - call('ZCARD', p .. 'leases')
+    for _, left in ipairs(call('HVALS', p .. 'claims:left')) do room = room - left end
+    is_plain = room > 0
+  end
   local leases, claim_end
   if is_plain and not state[5] and #list <= 5 and slots > 0 then
 ${claimOne}  end

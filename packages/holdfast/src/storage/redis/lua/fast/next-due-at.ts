@@ -1,4 +1,4 @@
-// Fast path of nextDueAt: types without priorities, limits, groups in turn and paused groups.
+// Fast path of nextDueAt: types without priorities, concurrency, groups in turn and paused groups.
 
 /** When the first job of a type could be claimed: by its runAt, or by the end of its lease. */
 export const firstDue = `
@@ -15,7 +15,9 @@ local wanted, soonest, is_plain = cmsgpack.unpack(ARGV[1]), INF, true
 for index = 1, #wanted, 3 do
   local p = base .. wanted[index + 1] .. ':'
   local state = call('HMGET', p .. 'type', 'paused', 'prios', 'flow')
-  if wanted[index + 2] or state[2] or state[3] or call('EXISTS', p .. 'paused') == 1 then
+  -- Without a flow, neither a rate nor groups keep a job waiting.
+  local limits = wanted[index + 2]
+  if limits and limits[1] or state[2] or state[3] or call('EXISTS', p .. 'paused') == 1 then
     is_plain = false
     break
   end
