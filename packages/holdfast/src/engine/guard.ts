@@ -8,6 +8,7 @@ import { endCall, type OpenCall, TimeLimits } from './call-time-limits.ts'
 import { Turns } from './call-turns.ts'
 import { isWatched, type PublishEvent } from './events.ts'
 import { engineDefaults } from './defaults.ts'
+import { answerOf } from '../storage/answered.ts'
 import type { KeyValue } from '../storage/kv.ts'
 import type { Claim, LeaseRef, Outcome, Storage, Unlisten } from '../storage/storage.ts'
 
@@ -154,16 +155,24 @@ interface GuardedVerb {
   readonly stops: { readonly count: number } | undefined
 }
 
-/** One promise for the first try, which is nearly always the only one: a worker with one slot makes a call per job. */
+/**
+ * One promise for the first try, which is nearly always the only one: a worker with one slot makes a call per job. None at all for a
+ * storage that has answered when its call returns.
+ */
 function guardCall(guarded: GuardedVerb, args: unknown[]): Promise<unknown> {
   const startedAt = guarded.clock.monotonic()
   const stops = guarded.stops?.count
+  const answer = callOf(guarded, args)
+  if (answerOf(answer) !== undefined) {
+    publishAnswered(guarded, startedAt)
+    return guarded.takesTurns && guarded.turns.isDue() ? guarded.turns.next().then(() => answer) : answer
+  }
   return new Promise((resolve) => {
-    tryOnce(guarded, args, startedAt + guarded.settings.callTimeoutMs, {
-      succeed: (answer) => {
+    bound(guarded, answer, startedAt + guarded.settings.callTimeoutMs, {
+      succeed: (value) => {
         publishAnswered(guarded, startedAt)
-        if (guarded.takesTurns && guarded.turns.isDue()) void guarded.turns.next().then(() => resolve(answer))
-        else resolve(answer)
+        if (guarded.takesTurns && guarded.turns.isDue()) void guarded.turns.next().then(() => resolve(value))
+        else resolve(value)
       },
       // Resolves with what the repeats end in.
       fail: (error) => resolve(repeat(guarded, args, { startedAt, stops, error })),
@@ -201,9 +210,11 @@ async function repeat(guarded: GuardedVerb, args: unknown[], { startedAt, stops,
     }
     pauseMs = Math.min(2 * pauseMs, 1_000)
     try {
-      const answer = await new Promise((succeed, fail) => tryOnce(guarded, args, deadline, { succeed, fail }))
+      const value = await new Promise((succeed, fail) =>
+        bound(guarded, callOf(guarded, args), deadline, { succeed, fail }),
+      )
       publishAnswered(guarded, startedAt)
-      return answer
+      return value
     } catch (next) {
       error = next
     }
@@ -225,15 +236,18 @@ interface Answering {
   fail(error: unknown): void
 }
 
-/** Calls the verb, and calls back once: with its answer, its error, or a timeout. */
-function tryOnce(guarded: GuardedVerb, args: unknown[], deadline: number, { succeed, fail }: Answering): void {
-  const { method, undo, driver, verb, writes, settings } = guarded
-  let answer: Promise<unknown>
+/** Calls the verb. A storage may throw instead of rejecting. */
+function callOf({ method }: GuardedVerb, args: unknown[]): Promise<unknown> {
   try {
-    answer = method(...args)
+    return method(...args)
   } catch (error) {
-    return fail(error)
+    return Promise.reject(error as Error)
   }
+}
+
+/** Calls back once: with the answer of a call, its error, or a timeout. */
+function bound(guarded: GuardedVerb, answer: Promise<unknown>, deadline: number, { succeed, fail }: Answering): void {
+  const { undo, driver, verb, writes, settings } = guarded
   const call: OpenCall = {
     deadline,
     isOver: false,

@@ -3,6 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { test, type TestContext } from 'node:test'
 import { HoldfastError, isHoldfastError, MemoryStorage, type Storage, StorageError } from 'holdfast'
 import { fakeClock } from 'holdfast/testing'
+import { systemClock } from '../../src/clock.ts'
 import { invalidArgument } from '../../src/errors.ts'
 import type { EngineEvent } from '../../src/engine/events.ts'
 import { guardStorage } from '../../src/engine/guard.ts'
@@ -66,6 +67,37 @@ test('an answered call leaves no timer', async () => {
   await storage.add([job])
   await assert.rejects(storage.add([{ ...job, priority: 1_000 }]))
   assert.equal(clock.pending, 0)
+})
+
+test('a call that is answered when it returns gets no limit in time, and its promise as it is', async () => {
+  const clock = fakeClock()
+  let limits = 0
+  const counting = { ...clock, endOfTick: (callback: () => void) => void (limits++, queueMicrotask(callback)) }
+  const memory = new MemoryStorage({ clock })
+  const promises: unknown[] = []
+  const add: Storage['add'] = (jobs) => {
+    const promise = memory.add(jobs)
+    promises.push(promise)
+    return promise
+  }
+  const storage = guardStorage(Object.create(memory, { add: { value: add } }) as typeof memory, counting, () => {})
+  const added = storage.add([job])
+  assert.equal(added, promises[0])
+  assert.equal((await added)[0]!.verdict, 'added')
+  assert.equal(limits, 0)
+
+  // A wrapper that awaits the answer has a promise like that of any storage: its calls are bound.
+  const late: Storage['add'] = async (jobs) => await memory.add(jobs)
+  const wrapped = guardStorage(Object.create(memory, { add: { value: late } }) as typeof memory, counting, () => {})
+  assert.equal((await wrapped.add([job]))[0]!.verdict, 'added')
+  assert.equal(limits, 1)
+})
+
+test('a loop of calls that are answered when they return lets timers fire', async () => {
+  const storage = guardStorage(new MemoryStorage(), systemClock, () => {})
+  const passed = { timers: 0 }
+  setTimeout(() => passed.timers++, 1)
+  while (passed.timers === 0) await storage.add([job])
 })
 
 test('a storage whose method throws, instead of rejecting, is a storage that failed', async () => {

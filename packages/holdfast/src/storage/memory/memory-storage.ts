@@ -14,6 +14,7 @@ import {
   checkRecoverRequest,
   checkSweepRequest,
 } from '../check.ts'
+import { answered } from '../answered.ts'
 import type * as Contract from '../storage.ts'
 import { sweepFindings, unsweptMs } from '../sweep-findings.ts'
 import { add } from '../rules/add.ts'
@@ -81,26 +82,36 @@ export class MemoryStorage implements Contract.Storage<never> {
     }
   }
 
-  async add(jobs: readonly Contract.NewJob[], tx?: never): Promise<Contract.AddVerdict[]> {
-    this.#noTx(tx)
-    checkNewJobs(this.driver, jobs)
-    return this.#move((move) => add(move, jobs))
+  // The calls of every job are not async: their answers are there when they return.
+
+  add(jobs: readonly Contract.NewJob[], tx?: never): Promise<Contract.AddVerdict[]> {
+    return this.#answer((move) => {
+      this.#noTx(tx)
+      checkNewJobs(this.driver, jobs)
+      return add(move, jobs)
+    })
   }
 
-  async claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
-    checkClaim(this.driver, request)
-    return this.#move((move) => claim(move, request))
+  claim(request: Contract.ClaimRequest): Promise<Contract.Claim> {
+    return this.#answer((move) => {
+      checkClaim(this.driver, request)
+      return claim(move, request)
+    })
   }
 
-  async extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
-    checkExtensions(leases)
-    return this.#move((move) => extend(move, leases))
+  extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
+    return this.#answer((move) => {
+      checkExtensions(leases)
+      return extend(move, leases)
+    })
   }
 
-  async settle(outcomes: readonly Contract.Outcome[], tx?: never): Promise<Contract.SettleVerdict[]> {
-    this.#noTx(tx)
-    checkOutcomes(this.driver, outcomes)
-    return this.#move((move) => settle(move, outcomes))
+  settle(outcomes: readonly Contract.Outcome[], tx?: never): Promise<Contract.SettleVerdict[]> {
+    return this.#answer((move) => {
+      this.#noTx(tx)
+      checkOutcomes(this.driver, outcomes)
+      return settle(move, outcomes)
+    })
   }
 
   async recover(request: Contract.RecoverRequest): Promise<Contract.Recovered[]> {
@@ -191,6 +202,14 @@ export class MemoryStorage implements Contract.Storage<never> {
     const answer = run(move)
     move.send()
     return answer
+  }
+
+  #answer<T extends object>(run: (move: MemoryMove) => T): Promise<T> {
+    try {
+      return answered(this.#move(run))
+    } catch (error) {
+      return Promise.reject(error as Error)
+    }
   }
 
   #noTx(tx: unknown): void {

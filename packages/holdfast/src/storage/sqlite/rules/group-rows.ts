@@ -29,13 +29,22 @@ export class GroupRows {
   ring(type: SqliteType, now: number, limit: number): SqliteGroup[] {
     this.flush()
     const rows = this.#statements.ring.all(type.tid, now, limit) as unknown as GroupRow[]
+    if (rows.length === 0) type.noTurnBefore = this.#firstTurn(type)
     // The group in memory, if there is one: the rules may hold it.
     return rows.map((row) => this.#groups.get(nameOf(type, row[0])) ?? this.#keep(readGroup(type, row)))
   }
 
+  /** The first instant at which a group of the ring has a turn. To be called after flush(). */
+  #firstTurn({ tid }: SqliteType): number {
+    const first = this.#statements.firstTurn.get(tid) as unknown as [number] | undefined
+    return first ? first[0] : Infinity
+  }
+
   change(group: SqliteGroup, changes: Partial<GroupState>): void {
     Object.assign(group, changes)
-    this.#types.setHasGroups(group.type, true)
+    const { type, turnAt } = group
+    if (turnAt !== undefined && turnAt < type.noTurnBefore) type.noTurnBefore = turnAt
+    this.#types.setHasGroups(type, true)
     if (group.isDirty) return
     group.isDirty = true
     this.#dirty.push(group)

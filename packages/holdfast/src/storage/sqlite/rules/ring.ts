@@ -29,7 +29,7 @@ export class Ring {
 
   /** @param most number of groups that the call can use */
   first(type: SqliteType, most: number): SqliteGroup | undefined {
-    if (!type.hasGroups) return undefined
+    if (!type.hasGroups || type.noTurnBefore > this.#now) return undefined
     for (;;) {
       const ahead = this.#ahead.get(type)
       const group = ahead?.groups.at(-1)
@@ -39,7 +39,7 @@ export class Ring {
   }
 
   all(type: SqliteType): SqliteGroup[] {
-    return type.hasGroups ? this.#set.groups.ring(type, this.#now, 2 ** 31) : []
+    return type.hasGroups && type.noTurnBefore <= this.#now ? this.#set.groups.ring(type, this.#now, 2 ** 31) : []
   }
 
   change(group: SqliteGroup, changes: Partial<GroupState>): void {

@@ -17,6 +17,8 @@ export class SqliteType implements Moves.JobType {
   pauseChanged = false
   /** False: no group of it is stored, and none has to be looked up. */
   hasGroups: boolean
+  /** No group in its ring has a turn before this instant. -Infinity: not known. */
+  noTurnBefore = -Infinity
   flow: Flow | undefined
   /** One of these two must be written. */
   flowChanged = false
