@@ -3,6 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import axe from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { createAdmin, MemoryStorage, Queue } from 'holdfast'
@@ -93,6 +94,24 @@ for (const [path, ready, text] of views) {
     },
   )
 }
+
+test('the overview loads at most 60 kB of files after gzip, and none from elsewhere', { skip }, async (t) => {
+  const context = await browser.newContext()
+  t.after(() => context.close())
+  const fresh = watch(await context.newPage())
+  const files = new Map<string, Promise<Buffer>>()
+  fresh.on('response', (response) => {
+    if (!new URL(response.url()).pathname.startsWith('/admin/jobs/api/')) files.set(response.url(), response.body())
+  })
+  await fresh.goto(server.url, { waitUntil: 'load' })
+  await fresh.waitForSelector('.chart')
+  let bytes = 0
+  for (const [url, body] of files) {
+    assert.ok(url.startsWith(server.url), url)
+    bytes += gzipSync(await body).length
+  }
+  assert.ok(files.size >= 3 && bytes <= 60_000, `${files.size} files, ${bytes} bytes`)
+})
 
 /** Runs in the page. */
 const wideTables = (): number =>

@@ -1,12 +1,10 @@
 // holdfast.config.ts: how it is found and refused, and the commands that read it.
 
 import assert from 'node:assert/strict'
-import { test, type TestContext } from 'node:test'
+import { test } from 'node:test'
 import { defineConfig, MemoryStorage, Queue } from 'holdfast'
-import { startRedis } from '../../../../servers/redis.ts'
-import { until } from '../queue/driver.ts'
 import { configFolder, workingConfig } from './config-folder.ts'
-import { cli, start } from './test-host.ts'
+import { cli } from './test-host.ts'
 
 const refused = (given: object): void =>
   assert.throws(() => defineConfig(given as never), { code: 'INVALID_ARGUMENT' }, JSON.stringify(given))
@@ -73,37 +71,6 @@ test('enqueue uses the queue of the configuration, and so its search fields', as
   assert.deepEqual([items.length, items[0].search], [1, { to: 'ada' }])
   assert.match((await cli(['jobs', '--where', 'to=grace'], { cwd })).out, /No job matches/)
 })
-
-for (const driver of ['sqlite', 'redis'] as const) {
-  test(`${driver}: work in this process runs jobs until it is interrupted`, async (t) => {
-    const { url, config } = await placeForWork(t, driver)
-    const cwd = await configFolder(t, config)
-    await cli(['enqueue', 'mail', '"ada"', '--id', 'm1'], { cwd })
-    assert.equal((await cli(['check'], { cwd })).code, 0)
-    const work = start(['work', '--json', '--grace', '10ms'], { cwd })
-    const state = async (): Promise<string> =>
-      JSON.parse((await cli(['job', 'm1', '--json', '--url', url], { cwd })).out).state
-    await until(async () => (await state()) === 'completed')
-    work.interrupt()
-    const { code, out } = await work.ended
-    const events = out
-      .trim()
-      .split('\n')
-      .map((line) => (JSON.parse(line) as { event: string }).event)
-    assert.deepEqual([code, events.slice(-2)], [0, ['stopping', 'stopped']])
-  })
-}
-
-/** A configuration on a storage of its own, and the URL of that storage. */
-async function placeForWork(t: TestContext, driver: 'sqlite' | 'redis') {
-  if (driver === 'sqlite') return { url: 'sqlite:./jobs.db', config: workingConfig }
-  const server = await startRedis()
-  t.after(() => server.stop())
-  const config = workingConfig
-    .replace("import { SqliteStorage } from 'holdfast/sqlite'", "import { RedisStorage } from 'holdfast/redis'")
-    .replace(/new SqliteStorage\(.*\)\n/, `new RedisStorage({ url: '${server.url}' })\n`)
-  return { url: server.url, config }
-}
 
 test('work: what it refuses', async (t) => {
   const cwd = await configFolder(t, workingConfig.replace('[mail, slow]', '[]'))

@@ -4,12 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { Queue, type Storage } from 'holdfast'
+import { PostgresStorage } from 'holdfast/postgres'
 import { RedisStorage } from 'holdfast/redis'
 import { SqliteStorage } from 'holdfast/sqlite'
 import { systemClock } from '../../src/clock.ts'
 import type { Host } from '../../src/cli/host.ts'
 import { run } from '../../src/cli/run.ts'
 import { quickFolder } from '../drivers.ts'
+import { newSchema, postgresPlace } from '../postgres-subject.ts'
 import { until } from '../queue/driver.ts'
 import { placeOf } from '../redis-places.ts'
 
@@ -73,6 +75,8 @@ export interface Place {
   readonly at: readonly string[]
   /** Working directory, in which `sqlite:./jobs.db` is the storage, if it is one of SQLite. */
   readonly folder: string
+  /** TypeScript that makes the storage as `storage`, for a configuration. */
+  readonly code: string
   /** Runs a command on it. */
   holdfast(args: readonly string[], settings?: Settings): Promise<Ran>
 }
@@ -86,8 +90,13 @@ async function newFolder(t: TestContext): Promise<string> {
 const drivers = {
   async sqlite(t: TestContext) {
     const folder = await newFolder(t)
-    const storage = new SqliteStorage({ path: join(folder, 'jobs.db'), durability: 'relaxed' })
-    return { storage, folder, at: ['--url', 'sqlite:./jobs.db'] }
+    const options = { path: join(folder, 'jobs.db'), durability: 'relaxed' } as const
+    return {
+      storage: new SqliteStorage(options),
+      folder,
+      at: ['--url', 'sqlite:./jobs.db'],
+      code: codeOf('SqliteStorage', 'sqlite', options),
+    }
   },
   async redis(t: TestContext) {
     const { options } = await (await placeOf('redis')).way()
@@ -96,9 +105,24 @@ const drivers = {
       storage: new RedisStorage({ ...options, prefix }),
       folder: await newFolder(t),
       at: ['--url', options.url!, '--prefix', prefix],
+      code: codeOf('RedisStorage', 'redis', { url: options.url, prefix }),
+    }
+  },
+  async postgres(t: TestContext) {
+    const [{ server }, schema] = [await postgresPlace(), newSchema()]
+    return {
+      storage: new PostgresStorage({ url: server.url, schema }),
+      folder: await newFolder(t),
+      at: ['--url', server.url, '--schema', schema],
+      code: codeOf('PostgresStorage', 'postgres', { url: server.url, schema }),
     }
   },
 } satisfies Readonly<Record<string, (t: TestContext) => Promise<Omit<Place, 'holdfast'>>>>
+
+export type DriverName = keyof typeof drivers
+
+const codeOf = (name: string, module: string, options: object): string =>
+  `import { ${name} } from 'holdfast/${module}'\nconst storage = new ${name}(${JSON.stringify(options)})\n`
 
 let prefixes = 0
 
@@ -109,8 +133,8 @@ export const hostile = 'a\x1b[31mred\x07\r\u202egnp.exe\x9b2J'
  * A storage with jobs of queue `mail`: m1 failed, m2 waits, m3 completed; a job with a hostile id that failed; and a schedule of
  * queue `report`. A worker of `mail` is alive until the end of the test.
  */
-export async function placeWith(t: TestContext, driver: keyof typeof drivers): Promise<Place> {
-  const { storage, at, folder } = await drivers[driver](t)
+export async function placeWith(t: TestContext, driver: DriverName): Promise<Place> {
+  const { storage, at, folder, code } = await drivers[driver](t)
   await storage.connect()
   const mail = new Queue<unknown, unknown>({ storage, name: 'mail', maxAttempts: 1, workerId: 'post-office' })
   mail.execute((job) => {
@@ -132,7 +156,7 @@ export async function placeWith(t: TestContext, driver: keyof typeof drivers): P
   await until(async () => (await mail.workers()).length === 1)
   const holdfast = (args: readonly string[], settings?: Settings): Promise<Ran> =>
     cli([...args, ...at], { cwd: folder, ...settings })
-  return { storage, at, folder, holdfast }
+  return { storage, at, folder, code, holdfast }
 }
 
 /** Once a year, so that no slot comes while a test runs. */

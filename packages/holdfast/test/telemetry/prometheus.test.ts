@@ -4,10 +4,12 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test, type TestContext } from 'node:test'
+import { after, test, type TestContext } from 'node:test'
 import { parse } from 'yaml'
 import { fail, generateId, MemoryStorage, Queue, rateLimited, type Storage } from 'holdfast'
 import { createClient, createInProcessWorker, defineJobTypes } from 'holdfast/chains'
+import { PostgresStorage } from 'holdfast/postgres'
+import { RedisStorage } from 'holdfast/redis'
 import { SqliteStorage } from 'holdfast/sqlite'
 import { createTasks, StorageMessageQueue } from 'holdfast/tasks'
 import { prometheus, type PrometheusHandler } from 'holdfast/telemetry'
@@ -15,9 +17,13 @@ import { fakeClock } from 'holdfast/testing'
 import { counters, gauges, histograms, prometheusName } from '../../src/telemetry/metrics/instruments.ts'
 import { mostTypes } from '../../src/telemetry/metrics/type-labels.ts'
 import { quickFolder } from '../drivers.ts'
+import { newSchema, postgresPlace, stopPostgres } from '../postgres-subject.ts'
 import { until } from '../queue/driver.ts'
+import { placeOf, stopPlaces } from '../redis-places.ts'
 import { anything } from '../tasks/fakes.ts'
 import { parseExposition, type ParsedSample } from './exposition-parser.ts'
+
+after(async () => void (await Promise.all([stopPlaces(), stopPostgres()])))
 
 const scrape = async (handler: PrometheusHandler) => {
   const response = await handler(new Request('http://localhost/metrics'))
@@ -35,6 +41,21 @@ const figure = (scraped: Scraped, name: string, wanted: Readonly<Record<string, 
     .flatMap(({ samples }) => samples)
     .filter((sample) => sample.name === name && fits(sample, wanted))
     .reduce((sum, { value }) => sum + value, 0)
+
+/** All values of each label. No other label exists: none has an id, a key, a group or a message. */
+function labelsOf(scraped: Scraped): Map<string, Set<string>> {
+  const values = new Map<string, Set<string>>()
+  for (const { samples } of scraped.values()) {
+    for (const { labels } of samples) {
+      for (const [name, value] of Object.entries(labels)) {
+        values.set(name, (values.get(name) ?? new Set()).add(value))
+      }
+    }
+  }
+  for (const name of values.keys()) assert.ok(labelNames.includes(name), name)
+  return values
+}
+const labelNames: readonly string[] = ['driver', 'face', 'le', 'ok', 'outcome', 'state', 'type', 'verb', 'version']
 
 /** Jobs of each face under load. */
 const jobs = 100
@@ -78,6 +99,8 @@ const storages: Readonly<Record<string, (t: TestContext) => Promise<Storage>>> =
     t.after(() => rm(directory, { recursive: true, force: true }))
     return new SqliteStorage({ path: join(directory, 'jobs.db') })
   },
+  redis: async () => new RedisStorage({ ...(await (await placeOf('redis')).way()).options, prefix: generateId() }),
+  postgres: async () => new PostgresStorage({ url: (await postgresPlace()).server.url, schema: newSchema() }),
 }
 
 for (const [driver, open] of Object.entries(storages)) {
@@ -106,6 +129,12 @@ for (const [driver, open] of Object.entries(storages)) {
     await clock.advance(5_000)
     const scraped = await scrape(handler)
     const { types } = await storage.count({})
+    const labels = labelsOf(scraped)
+    // A type of the storage, one of tasks, and those of other tests in this process.
+    for (const type of types) assert.ok(labels.get('type')!.has(type.type.slice(type.type.indexOf('.') + 1)), type.type)
+    for (const id of ['m0', `m${jobs - 1}`, 'bad address', 'busy']) {
+      for (const [name, values] of labels) assert.ok(!values.has(id), `${name} ${id}`)
+    }
     assert.equal(types.length, 2, 'the messages of tasks are deleted when they have completed')
     const message = { face: 'task', type: `tasks-${suffix}` }
     assert.equal(figure(scraped, 'holdfast_jobs_added_total', message), jobs)
@@ -141,18 +170,7 @@ test('[F40] labels are bounded: over 200 types become other, and every other lab
     await queue.stop()
   }
   const scraped = await scrape(handler)
-  const values = new Map<string, Set<string>>()
-  for (const { samples } of scraped.values()) {
-    for (const { labels } of samples) {
-      for (const [name, value] of Object.entries(labels)) {
-        values.set(name, (values.get(name) ?? new Set()).add(value))
-      }
-    }
-  }
-  assert.deepEqual(
-    [...values.keys()].toSorted(),
-    ['driver', 'face', 'le', 'ok', 'outcome', 'state', 'type', 'verb', 'version'].filter((name) => values.has(name)),
-  )
+  const values = labelsOf(scraped)
   assert.equal(values.get('type')!.size, mostTypes + 1)
   assert.ok(values.get('type')!.has(names[0]!), 'a name is shown as it is')
   assert.equal(figure(scraped, 'holdfast_jobs_added_total', { type: 'other' }), 40)

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { JobState, NewJob } from 'holdfast/storage'
 import { claim, ended, job } from './every-verb.ts'
 import { openStorage } from './storage-fixture.ts'
 
@@ -153,3 +154,41 @@ test('of many types a bounded page reads those whose last jobs are the newest, a
   const few = await storage.list({ ...query, maxScanned: 2_000, limit: 1_000, states: ['failed'] })
   assert.deepEqual([newest(few), few.truncated], [of(0, 240, 4), undefined])
 })
+
+test('of many types with unlike priorities the ends of all sets count, expired jobs do not', async (t) => {
+  const { storage, setTime, commandsOf } = await openStorage(t, { manualTime: true })
+  const start = 1_767_225_600_000
+  const types = 200
+  const list = async (order: 'asc' | 'desc', states?: readonly JobState[]): Promise<string[]> => {
+    const query = { of: 'jobs', by: 'created', maxScanned: 100, limit: 30, order, states } as const
+    return (await storage.list(query)).items.map(({ id }) => id)
+  }
+  // The first half ends, and is gone before the list. Of the second half each fifth is a job of the past, due, later, urgent, or failed.
+  for (let n = 0; n < types; n++) {
+    await setTime(start + n * 1_000)
+    const type = typeName((n * 7) % types)
+    const isEnded = n < types / 2 || n % 5 === 4
+    await storage.add([job(`j${n}`, { type, ...kinds[isEnded ? 0 : n % 5] }, n < types / 2 ? 1_000 : hour)])
+    if (!isEnded) continue
+    const { jobs } = await storage.claim({ worker: `w${n}`, slots: 1, types: [{ type, leaseMs: hour }] })
+    await storage.settle(jobs.map((each) => ended(each, 'failed')))
+  }
+  await setTime(start + types * 1_000 + 2_000)
+  const ids = (wanted: (n: number) => boolean = () => true): string[] =>
+    Array.from({ length: types / 2 }, (_, n) => types / 2 + n)
+      .filter(wanted)
+      .map((n) => `j${n}`)
+  const commands = await commandsOf(async () => {
+    assert.deepEqual(await list('desc'), ids().toReversed().slice(0, 30))
+  })
+  assert.ok(commands.length < 10 * types, `${commands.length} commands`)
+  assert.deepEqual(await list('asc'), ids().slice(0, 30))
+  const [due, later] = [(n: number) => n % 5 < 4 && n % 5 !== 2, (n: number) => n % 5 === 2]
+  assert.deepEqual(await list('desc', ['queued']), ids(due).toReversed().slice(0, 30))
+  assert.deepEqual(await list('asc', ['queued']), ids(due).slice(0, 30))
+  assert.deepEqual(await list('desc', ['scheduled']), ids(later).toReversed())
+  assert.deepEqual(await list('asc', ['scheduled']), ids(later))
+  assert.deepEqual(await list('desc', ['failed']), ids((n) => n % 5 === 4).toReversed())
+})
+
+const kinds: readonly Partial<NewJob>[] = [{}, { runAt: 1_000 }, { delayMs: 2 * hour }, { priority: 9 }, {}]

@@ -10,9 +10,10 @@ import type { Segment } from './window.ts'
 const segmentsAtOnce = 2_000
 
 /** Types that have the same segments, but for their names. */
-interface Group {
-  /** Those of each type. */
-  readonly types: (readonly Segment[])[]
+export interface SegmentGroup {
+  readonly types: readonly string[]
+  /** Those of the first type. */
+  readonly segments: readonly Segment[]
 }
 
 interface HeadOptions {
@@ -28,53 +29,68 @@ interface BestHeads {
   readonly filled: number
 }
 
-/** @param segments by score */
+/** @param groups with segments by score */
 export async function bestHeads(
   scripts: ScriptRunner,
-  segments: readonly Segment[],
+  groups: readonly SegmentGroup[],
   options: HeadOptions,
 ): Promise<BestHeads> {
-  const answers = await Promise.all(callsFor(segments).map((groups) => ask(scripts, groups, options)))
+  const answers = await Promise.all(callsFor(groups).map((call) => ask(scripts, call, options)))
   const sign = options.backwards ? -1 : 1
-  // A segment has two heads if some of its jobs are listed together.
-  const best = new Set(
-    answers
-      .flatMap(({ heads }) => heads)
-      .toSorted((a, b) => sign * (a.createdAt - b.createdAt))
-      .map(({ segment }) => segment),
-  )
-  return { best: [...best].slice(0, options.most), filled: answers.reduce((sum, { filled }) => sum + filled, 0) }
+  const best = answers
+    .flatMap(({ heads }) => heads)
+    .toSorted((a, b) => sign * (a.createdAt - b.createdAt))
+    .slice(0, options.most)
+  return {
+    best: best.map(({ segment }) => segment),
+    filled: answers.reduce((sum, { filled }) => sum + filled, 0),
+  }
 }
 
 /** The groups of each call. */
-function callsFor(segments: readonly Segment[]): Group[][] {
-  const calls: Map<string, Group>[] = []
-  let size = Infinity
-  for (const own of Map.groupBy(segments, ({ type }) => type).values()) {
-    if (size + own.length > segmentsAtOnce) {
-      calls.push(new Map())
-      size = 0
+function callsFor(groups: readonly SegmentGroup[]): SegmentGroup[][] {
+  const calls: SegmentGroup[][] = []
+  let left = 0
+  for (const { types, segments } of groups) {
+    for (let from = 0; from < types.length;) {
+      if (left < segments.length) {
+        calls.push([])
+        left = Math.max(segmentsAtOnce, segments.length)
+      }
+      const some = types.slice(from, from + Math.floor(left / segments.length))
+      calls.at(-1)!.push({ types: some, segments })
+      left -= some.length * segments.length
+      from += some.length
     }
-    const groups = calls.at(-1)!
-    const key = own.map(({ set, min, max }) => `${String(set)} ${String(min)} ${String(max)}`).join('\n')
-    const group = groups.get(key)
-    if (group) group.types.push(own)
-    else groups.set(key, { types: [own] })
-    size += own.length
   }
-  return calls.map((groups) => [...groups.values()])
+  return calls
 }
 
-async function ask(scripts: ScriptRunner, groups: readonly Group[], { backwards, most }: HeadOptions) {
-  const asked = groups.map(({ types }): Packed => [
-    types[0]!.map(({ set, min, max, idAt, isTimed }): Packed => [set, min, max, idAt ?? 0, isTimed ?? false]),
-    types.map(([first]) => encodeType(first!.type)),
+async function ask(scripts: ScriptRunner, groups: readonly SegmentGroup[], { backwards, most }: HeadOptions) {
+  const asked = groups.map(({ types, segments }): Packed => [
+    segments.map(({ set, min, max, idAt, isTimed }): Packed => [set, min, max, idAt ?? 0, isTimed ?? false]),
+    types.map(encodeType),
   ])
   const [, filled, numbers, instants] = await scripts.ask('heads', [packed([backwards, most, asked])])
-  const all = groups.flatMap(({ types }) => types.flat())
-  const heads = (numbers as number[]).map((number, index) => ({
-    segment: all[number - 1]!,
-    createdAt: (instants as number[])[index]!,
-  }))
-  return { heads, filled: filled as number }
+  const heads = new Map<number, { readonly segment: Segment; readonly createdAt: number }>()
+  for (const [index, number] of (numbers as number[]).entries()) {
+    // The best first. A segment has two heads if some of its jobs are listed together.
+    if (!heads.has(number)) {
+      heads.set(number, { segment: segmentAt(groups, number - 1), createdAt: (instants as number[])[index]! })
+    }
+  }
+  return { heads: [...heads.values()], filled: filled as number }
+}
+
+/** @param at counted through all types of all groups */
+function segmentAt(groups: readonly SegmentGroup[], at: number): Segment {
+  let left = at
+  for (const { types, segments } of groups) {
+    const size = types.length * segments.length
+    if (left < size) {
+      return { ...segments[left % segments.length]!, type: types[Math.floor(left / segments.length)]! }
+    }
+    left -= size
+  }
+  throw new RangeError(`there is no segment ${at}`)
 }

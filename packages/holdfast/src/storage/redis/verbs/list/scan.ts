@@ -8,7 +8,7 @@ import { type List, text } from '../../codec/fields.ts'
 import { packed } from '../../codec/requests.ts'
 import type { ScriptRunner } from '../script-runner.ts'
 import { hasPriorities, placeSegments } from './place-segments.ts'
-import { bestHeads } from './heads.ts'
+import { bestHeads, type SegmentGroup } from './heads.ts'
 import { type Entry, entriesOf, type PassedOver, type Segment, sizesOf } from './window.ts'
 
 export interface ListedType {
@@ -47,8 +47,7 @@ export async function scanCreated(
 ): Promise<{ entries: ReadEntries; isTruncated: boolean }> {
   const names = await typeNamesOf(scripts, query.types)
   const types = hasPriorities(query) ? await typesOf(scripts, names) : names.map((type) => ({ type, priorities: [] }))
-  const all = types.flatMap((type) => placeSegments(type, query))
-  const { segments, sizes, isPart } = await chosen(scripts, all, query)
+  const { segments, sizes, isPart } = await chosen(scripts, groupsOf(types, query), query)
   const share = fairShare(sizes, mostScanned(query))
   // A share that one call can read is read together with other segments.
   const isApart = (at: number): boolean => sizes[at]! > share && share > jobsAtOnce
@@ -66,6 +65,15 @@ export async function scanCreated(
 
 const mostScanned = ({ maxScanned = mostJobs }: ListQuery): number => Math.min(maxScanned, mostJobs)
 
+/** Types of the same priorities have the same segments: of thousands of types they are made once. */
+function groupsOf(types: readonly ListedType[], query: ListQuery): SegmentGroup[] {
+  const groups = Map.groupBy(types, ({ priorities }) => priorities.join(' '))
+  return [...groups.values()].map((some) => ({
+    types: some.map(({ type }) => type),
+    segments: placeSegments(some[0]!, query),
+  }))
+}
+
 /** Segments that are read whatever stands at their ends; and so many at most have their sizes read. */
 const [fewSegments, mostSized] = [50, 1_000]
 
@@ -81,17 +89,21 @@ interface Chosen {
  * at most as many segments as it has jobs, and of those whose newest jobs are the newest, if segments have jobs in the order of their
  * creation. Most do, about.
  */
-async function chosen(scripts: ScriptRunner, segments: readonly Segment[], query: ListQuery): Promise<Chosen> {
+async function chosen(scripts: ScriptRunner, groups: readonly SegmentGroup[], query: ListQuery): Promise<Chosen> {
   const { limit, order, maxScanned } = query
   // One more job tells that there is another page.
   const most = Math.max(limit + 1, fewSegments)
-  const isChoice = maxScanned !== undefined && segments.length > most
-  if (!isChoice || segments.length <= mostSized) {
+  const number = groups.reduce((sum, { types, segments }) => sum + types.length * segments.length, 0)
+  const isChoice = maxScanned !== undefined && number > most
+  if (!isChoice || number <= mostSized) {
+    const segments = groups.flatMap(({ types, segments: own }) =>
+      types.flatMap((type) => own.map((segment) => ({ ...segment, type }))),
+    )
     const sizes = segments.length === 0 ? [] : await sizesOf(scripts, segments)
     const isAll = !isChoice || sizes.reduce((sum, size) => sum + size, 0) <= mostScanned(query)
     if (isAll) return { segments, sizes, isPart: false }
   }
-  const { best, filled } = await bestHeads(scripts, segments, { backwards: order !== 'asc', most })
+  const { best, filled } = await bestHeads(scripts, groups, { backwards: order !== 'asc', most })
   const sizes = best.length === 0 ? [] : await sizesOf(scripts, best)
   return { segments: best, sizes, isPart: filled > best.length }
 }
