@@ -140,7 +140,7 @@ expectChecks('stale', 'the progress is not the last one of the run', () =>
 expectChecks('reports', 'a line is stored twice', () => reporting([line(second, 1), ...both]))
 expectChecks('reports', 'lines changed places', () => reporting(both.toReversed()))
 expectChecks('reports', 'a line of a recorded outcome is missing', () => reporting([line(second, 1)]))
-expectChecks(undefined, 'a line is stored twice after a heartbeat without an answer', () =>
+expectChecks('reports', 'a line is stored twice after a heartbeat without an answer', () =>
   reporting([line(second, 1), ...both], {}, [{ what: 'reportUnanswered', id: 'a', fence: second }]),
 )
 

@@ -49,11 +49,10 @@ function wrongLines(job: JobHistory, lines: readonly LoggedLine[]): Violation[] 
   if (timesAsked(job) > 1) return []
   const { id, entries } = job
   const linesOf = Map.groupBy(lines, ({ fence }) => fence)
-  // Sent again after a heartbeat without an answer: the contract allows that they are stored twice.
-  const unanswered = new Set(entries.flatMap((entry) => (entry.what === 'reportUnanswered' ? [entry.fence] : [])))
-  const repeated = [...linesOf].find(([fence, own]) => {
-    return !unanswered.has(fence) && own.some(({ step }, index) => index > 0 && own[index - 1]!.step >= step)
-  })
+  // Those of a call without an answer are sent again, and must be recognised.
+  const repeated = [...linesOf].find(([, own]) =>
+    own.some(({ step }, index) => index > 0 && own[index - 1]!.step >= step),
+  )
   if (repeated) {
     const steps = repeated[1].map(({ step }) => step).join(', ')
     return [violation('reports', `${id}: the lines of ${repeated[0]} are ${steps}`, job)]

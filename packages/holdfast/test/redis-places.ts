@@ -104,12 +104,16 @@ const clientOptions = {
   maxRetriesPerRequest: 0,
 }
 
-/** A Cluster with the library's defaults. */
-export async function clusterClient(name: ClientName, { nodes }: Pick<Cluster, 'nodes'>): Promise<RedisClient> {
+/** A Cluster with the library's defaults, but for the options given. */
+export async function clusterClient(
+  name: ClientName,
+  { nodes }: Pick<Cluster, 'nodes'>,
+  options: { readonly natMap?: object } = {},
+): Promise<RedisClient> {
   const { Cluster } = await libraryOf(name)
   const client = new Cluster(
     nodes.map(({ host, port }) => ({ host, port })),
-    { lazyConnect: true },
+    { lazyConnect: true, ...options },
   )
   // An 'error' event without a listener would end the process.
   client.on('error', () => {})

@@ -5,9 +5,15 @@ import type { ClaimedJob, Log, Outcome, Report } from 'holdfast/storage'
 import { bytes, type Case, type CaseContext, text } from '../case.ts'
 import { fenceOf, recordOf } from '../records.ts'
 
-const lines = (...texts: string[]): Required<Pick<Report, 'log'>> => ({
-  log: texts.map((line, index) => ({ at: 1_000 + index, line: bytes(line) })),
+/** Lines of different instants, the first of which is given. */
+const linesFrom = (at: number, ...texts: string[]): Required<Pick<Report, 'log'>> => ({
+  log: texts.map((line, index) => ({ at: at + index, line: bytes(line) })),
 })
+
+let logged = 1_000
+/** Lines that are later than all lines before them. */
+const lines = (...texts: string[]): Required<Pick<Report, 'log'>> =>
+  linesFrom((logged += texts.length) - texts.length, ...texts)
 
 const textsOf = (log: Log | undefined): (string | undefined)[] => log!.lines.map(({ line }) => text(line))
 
@@ -24,8 +30,8 @@ export const reportCases: readonly Case[] = [
       const { storage, added, claimOne, another } = context
       const job = await added()
       const lease = await claimOne()
-      await report(context, lease, { progress: bytes('10'), ...lines('a', 'b') })
-      await report(context, lease, { progress: bytes('20'), ...lines('c') })
+      await report(context, lease, { progress: bytes('10'), ...linesFrom(1_000, 'a', 'b') })
+      await report(context, lease, { progress: bytes('20'), ...linesFrom(1_002, 'c') })
       for (const handle of [storage, await another()]) {
         const record = await recordOf(handle, job, 'progress', 'log')
         assert.equal(text(record.progress), '20')
@@ -97,6 +103,112 @@ export const reportCases: readonly Case[] = [
         log!.lines.map(({ attempt }) => attempt),
         [1, 2],
       )
+    },
+  },
+  {
+    name: 'an extend that is repeated after a lost answer stores its lines once',
+    proves: ['F27', 'S3'],
+    run: async (context) => {
+      const job = await context.added()
+      const lease = await context.claimOne()
+      const first = { progress: bytes('10'), ...lines('a', 'b') }
+      await report(context, lease, first)
+      await report(context, lease, first)
+      const record = await recordOf(context.storage, job, 'progress', 'log')
+      assert.deepEqual([text(record.progress), textsOf(record.log)], ['10', ['a', 'b']])
+      assert.equal(record.log!.dropped, 0)
+    },
+  },
+  {
+    name: 'a repeat stores the lines that came after those that are stored, by extend, settle and claim',
+    proves: ['F27', 'S3'],
+    run: async (context) => {
+      const { storage, claimRequest } = context
+      const jobs = [await context.added(), await context.added(), await context.added()]
+      const [extended, settled, claimed] = await context.claim({ slots: 3 })
+      const first = linesFrom(1_000, 'a', 'b')
+      // Parts of a millisecond count: so a worker numbers lines of one instant.
+      const more = { log: [...first.log, { at: 1_001.5, line: bytes('c') }, { at: 1_001.75, line: bytes('d') }] }
+      for (const lease of [extended!, settled!, claimed!]) await report(context, lease, first)
+      await report(context, extended!, more)
+      await storage.settle([{ ...fenceOf(settled!), kind: 'retry', ...more }])
+      await storage.claim(claimRequest({ slots: 0, outcomes: [{ ...fenceOf(claimed!), kind: 'completed', ...more }] }))
+      for (const job of jobs) {
+        const { log } = await recordOf(storage, job, 'log')
+        assert.deepEqual(
+          log!.lines.map(({ at, line }) => [at, text(line)]),
+          [
+            [1_000, 'a'],
+            [1_001, 'b'],
+            [1_001.5, 'c'],
+            [1_001.75, 'd'],
+          ],
+        )
+      }
+    },
+  },
+  {
+    name: 'an extend that arrives after a later one stores no line twice',
+    proves: ['F27', 'S3'],
+    run: async (context) => {
+      const job = await context.added()
+      const lease = await context.claimOne()
+      await report(context, lease, linesFrom(1_000, 'a', 'b', 'c'))
+      await report(context, lease, linesFrom(1_000, 'a'))
+      const { log } = await recordOf(context.storage, job, 'log')
+      assert.deepEqual(textsOf(log), ['a', 'b', 'c'])
+    },
+  },
+  {
+    name: 'extends at the same time with the same lines store them once, from two handles',
+    proves: ['F27', 'S3'],
+    run: async (context) => {
+      const handles = [context.storage, await context.another()]
+      const job = await context.added()
+      const lease = await context.claimOne()
+      const given: string[] = []
+      for (let round = 0; round < 10; round++) {
+        given.push(`${round} a`, `${round} b`)
+        const extension = { ...fenceOf(lease), leaseMs: 10 * context.unit, ...lines(`${round} a`, `${round} b`) }
+        const calls = Array.from({ length: 6 }, (_, index) => handles[index % 2]!.extend([extension]))
+        for (const [verdict] of await Promise.all(calls)) assert.match(verdict!.verdict, /^(extended|busy)$/)
+        // As a worker does: all calls may have met a locked record.
+        await report(context, lease, extension)
+      }
+      const { log } = await recordOf(context.storage, job, 'log')
+      assert.deepEqual(textsOf(log), given)
+    },
+  },
+  {
+    name: 'lines of equal text and instant are kept: of one report, and of two attempts',
+    proves: ['F27'],
+    run: async (context) => {
+      const { storage, added, claimOne } = context
+      const job = await added()
+      const first = await claimOne()
+      const twice = { log: [...linesFrom(1_000, 'a').log, ...linesFrom(1_000, 'a').log] }
+      await report(context, first, twice)
+      await storage.settle([{ ...fenceOf(first), kind: 'retry' }])
+      await report(context, await claimOne(), twice)
+      const { log } = await recordOf(storage, job, 'log')
+      assert.deepEqual(textsOf(log), ['a', 'a', 'a', 'a'])
+    },
+  },
+  {
+    name: 'a repeat displaces no line of a full log',
+    proves: ['F27', 'S3'],
+    run: async (context) => {
+      const job = await context.added()
+      const lease = await context.claimOne()
+      for (const letter of 'abcdef') await report(context, lease, lines(letter.repeat(10_000)))
+      const last = lines('g'.repeat(5_000), 'h'.repeat(5_000))
+      for (let times = 0; times < 5; times++) await report(context, lease, last)
+      const { log } = await recordOf(context.storage, job, 'log')
+      assert.deepEqual(
+        textsOf(log).map((line) => line![0]),
+        [...'bcdefgh'],
+      )
+      assert.equal(log!.dropped, 1)
     },
   },
   {

@@ -8,7 +8,7 @@
 //   - Fencing. Every write after a claim carries the fence (type, id, worker, attempt). A refused write changes nothing.
 //   - No setters, and no check-then-act over two calls.
 //   - Repeats. A call that is repeated after a lost answer gets the answer of the first. An add is recognised by its token, a
-//     settle by its fence among the attempts that the record keeps. The jobs of a lost claim come back by their lease. One
+//     settle by its fence among the attempts that the record keeps, a line of a log by its attempt and instant. The jobs of a lost claim come back by their lease. One
 //     exception: a record that is kept for 0 ms may be gone, and the repeat of its settle gets `not_found`. Another: an add
 //     that replaced a payload (`debounce`, `followUp`) is recognised as long as that job is live and no other call replaced it.
 //   - Bytes. Payload, result and error are bytes. A driver never parses or changes them; callers must not either. Ids, types,
@@ -371,11 +371,18 @@ export interface Log {
 }
 export interface LogLine {
   readonly attempt: number
+  /** Epoch ms of the storage's clock, as far as the worker knows. */
   readonly at: number
   readonly line: Bytes
 }
 
-/** What a running attempt reports. It is fenced with the call that carries it, and may be reported twice if that is repeated. */
+/**
+ * What a running attempt reports. It is fenced with the call that carries it.
+ *
+ * The instants of its lines tell a repeat from news. Each line of an attempt is later than the one before it, by a part of a
+ * millisecond if need be (multiples of 2^-10 ms; a driver keeps them exactly). A line that is not later than the newest one stored
+ * of the same attempt is not stored again: it is of a call that is repeated, or that arrives after a later one.
+ */
 export interface Report {
   readonly progress?: Bytes
   readonly log?: readonly { readonly at: number; readonly line: Bytes }[]

@@ -55,10 +55,13 @@ export function endOverdue(world: World, job: Job, effects: Effects): void {
   endChain(world, job, { state: 'cancelled', reason: 'expired' }, effects)
 }
 
-/** Stores what an attempt reported. */
+/** Stores what an attempt reported. A line is stored already if it is not later than another one of its attempt. */
 export function keepReport(job: Job, { progress, log = [] }: Report): void {
   if (progress !== undefined) job.progress = progress
-  job.log = [...job.log, ...log.map(({ at, line }) => ({ attempt: job.attempt, at, line }))]
+  const { attempt } = job
+  const known = Math.max(...job.log.map((line) => (line.attempt === attempt ? line.at : -Infinity)))
+  const added = log.filter(({ at }) => at > known)
+  job.log = [...job.log, ...added.map(({ at, line }) => ({ attempt, at, line }))]
 }
 
 /** Ends the tail of a chain, and with it the chain. */

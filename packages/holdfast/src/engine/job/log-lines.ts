@@ -80,7 +80,8 @@ export function jobLogOf({ lines, dropped }: Log, { attempt: wanted, after = 0 }
   const shown = lines.flatMap(({ attempt, at, line }, index): JobLogLine[] => {
     const number = dropped + index + 1
     if (number <= after || (wanted !== undefined && wanted !== attempt)) return []
-    return [{ number, at, attempt, ...decodeLine(line) }]
+    // Lines of one millisecond are told apart by its parts.
+    return [{ number, at: Math.floor(at), attempt, ...decodeLine(line) }]
   })
   return { lines: shown, dropped }
 }

@@ -18,6 +18,9 @@ export interface AttemptHost {
   onAbandoned(attempt: Attempt, handler: Promise<unknown>): void
 }
 
+/** Between two lines that are logged in one millisecond. */
+const shortestMs = 2 ** -10
+
 export class Attempt {
   readonly job: ClaimedJob
   readonly work: WorkType
@@ -56,6 +59,7 @@ export class Attempt {
 
   #controller: AbortController | undefined
   readonly #host: AttemptHost
+  #lastLineAt = 0
 
   /**
    * @param leasedAt when the claim was sent: the lease began at that instant or later
@@ -132,7 +136,9 @@ export class Attempt {
     if (fields !== undefined) isObject('log fields', fields)
     if (this.isOver) return
     this.report ??= new ReportBuffer()
-    this.report.addLine(this.storageNow, encodeLine(text, fields))
+    // No two lines of an attempt have one instant: it tells a repeated report from a new one (`Report` of the contract).
+    this.#lastLineAt = Math.max(this.storageNow, this.#lastLineAt + shortestMs)
+    this.report.addLine(this.#lastLineAt, encodeLine(text, fields))
     this.#host.onReport()
   }
 

@@ -3,7 +3,7 @@
 
 import type { Bytes, JobEvent, JobRef, JobState, LogLine, NewJob } from '../storage.ts'
 import { markFieldsOf, outlivesJob } from '../rules/job/key.ts'
-import { appendLines } from '../rules/job/report.ts'
+import { appendLines, unstoredLines } from '../rules/job/report.ts'
 import type * as Moves from '../rules/move.ts'
 import { emptyFlow, type Flow, type GroupState, isGroupNeeded } from '../rules/flow.ts'
 import { type Data, MemoryJob, type Mark, type TypeData } from './data.ts'
@@ -121,7 +121,8 @@ export class MemoryMove implements Moves.Move {
   report(job: MemoryJob, progress: Bytes | undefined, lines: readonly LogLine[]): void {
     this.#recorder?.changed(job)
     if (progress !== undefined) job.progress = progress
-    if (lines.length > 0) job.log = appendLines(job.log, lines)
+    const added = unstoredLines(job.log?.lines.at(-1), lines)
+    if (added.length > 0) job.log = appendLines(job.log, added)
   }
 
   nextReady(type: TypeData): MemoryJob | undefined {

@@ -195,7 +195,7 @@ export interface Move {
   touch(job: Job): void
   setState(job: Job, state: JobState): void
   place(job: Job, place: Place): void
-  /** Sets the progress, unless it is undefined, and appends lines to the log (job/report.ts). */
+  /** Sets the progress, unless it is undefined, and appends the lines to the log that are not stored yet (job/report.ts). */
   report(job: Job, progress: Bytes | undefined, lines: readonly LogLine[]): void
 
   /** The next job without a group that may be claimed now, by priority, then runAt, then order. */

@@ -93,6 +93,20 @@ export const brokenFences: readonly BrokenDriver[] = [
     }),
   },
   {
+    name: 'lines of a repeat stored again',
+    breaks: 'an extend whose reply was lost stores its log lines a second time when it is repeated',
+    caughtBy: 'extend: an extend that is repeated after a lost answer stores its lines once',
+    open: ({ storage, find }) => ({
+      extend: (leases) =>
+        storage.extend(
+          leases.map(({ log, ...lease }) => {
+            const after = find(lease)?.log?.lines.at(-1)?.at ?? 0
+            return { ...lease, ...(log && { log: log.map((line, index) => ({ ...line, at: after + 1 + index })) }) }
+          }),
+        ),
+    }),
+  },
+  {
     name: 'settle refused after its lease',
     breaks: 'a late holder is refused although no other worker took the job: finished work runs again, in a loop',
     caughtBy: 'settle: completed by a holder whose lease ended is accepted if the job was not taken back',

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { test } from 'node:test'
 import type { Extension, Outcome } from 'holdfast/storage'
+import { jobLogOf } from '../../../src/engine/job/log-lines.ts'
 import type { Attempt } from '../../../src/engine/work/attempt.ts'
 import type { AttemptEnd } from '../../../src/engine/work/outcomes.ts'
 import { failing } from '../../queue/faulty-storage.ts'
@@ -144,6 +145,47 @@ test('[F27] a report whose call failed is sent again, before later ones', async 
   end(completed)
   await bench.clock.settle()
   assert.deepEqual(await stored(bench).then(({ progress, lines }) => [progress, lines]), [1, ['one', 'two']])
+})
+
+test('[F27] a report whose answer was lost is sent again, and stored once', async (t) => {
+  const bench = workBench(t)
+  const { attempt, end } = await running(bench)
+  let lost = 0
+  bench.line.on('extend', async (apply) => {
+    await apply()
+    lost++
+    throw new Error('the answer was lost')
+  })
+  attempt.log('one')
+  attempt.log('one')
+  await bench.clock.advance(250)
+  attempt.log('two')
+  await bench.clock.advance(20_000)
+  attempt.log('two')
+  end(completed)
+  await bench.clock.settle()
+  assert.ok(lost > 1)
+  assert.deepEqual((await stored(bench)).lines, ['one', 'one', 'two', 'two'])
+})
+
+test('[F27] lines of one instant have instants that rise, and are shown with that of the millisecond', async (t) => {
+  const bench = workBench(t)
+  const { attempt } = await running(bench)
+  for (const text of ['a', 'b', 'c']) attempt.log(text)
+  await bench.clock.advance(1)
+  attempt.log('later')
+  await bench.clock.advance(250)
+  const { log } = await stored(bench)
+  const { startedAt } = attempt.job
+  const part = 2 ** -10
+  assert.deepEqual(
+    log.lines.map(({ at }) => at - startedAt),
+    [0, part, 2 * part, 1],
+  )
+  assert.deepEqual(
+    jobLogOf(log).lines.map(({ at }) => at - startedAt),
+    [0, 0, 0, 1],
+  )
 })
 
 test('[F27] an outcome waits for a report in flight, so that the fence does not refuse that', async (t) => {

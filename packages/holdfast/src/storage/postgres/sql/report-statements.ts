@@ -8,25 +8,44 @@ import { columns, fewRows, param, type Sql } from './statement.ts'
 const [linesPerTrim, bytesPerTrim] = [16, 4_096]
 
 /**
- * Common table expressions that store reports.
+ * Common table expressions that store reports: `kept` has the jobs whose report was stored. Lines that are stored already are left out
+ * (rules/job/report.ts). The newest stored line is that of the statement's snapshot, which may be older than its lock on the job. So a
+ * report with lines is stored only if no line was added since, which `reports` says.
  * @param first number of the first of nine parameters (rules/report.ts)
  * @param source a table with the number `n` of a report and the `seq` of its job; a report that is not in it is not stored
  */
 export const storedReports = ({ at }: Sql, first: number, source: string): string => `
-     reported AS MATERIALIZED (
-       SELECT s.seq, r.* FROM unnest(${param(first, 'bigint[]')}, ${param(first + 1, 'bytea[]')},
+     given_reports AS MATERIALIZED (
+       SELECT s.seq, r.*, p.lines AS stored, l.attempt, l.at
+       FROM unnest(${param(first, 'bigint[]')}, ${param(first + 1, 'bytea[]')},
          ${param(first + 2, 'integer[]')}, ${param(first + 3, 'integer[]')}) AS r (n, progress, count, bytes)
-       JOIN ${source} AS s ON s.n = r.n),
+       JOIN ${source} AS s ON s.n = r.n
+       LEFT JOIN LATERAL (SELECT p.lines FROM ${at}reports AS p WHERE p.seq = s.seq LIMIT 1) AS p ON true
+       LEFT JOIN LATERAL (
+         SELECT o.attempt, o.at FROM ${at}log AS o WHERE o.seq = s.seq ORDER BY o.n DESC LIMIT 1) AS l ON r.count > 0),
+     given_lines AS MATERIALIZED (
+       SELECT d.n, l.place, l.attempt, l.at, l.line, d.attempt IS DISTINCT FROM l.attempt OR l.at > d.at AS is_new
+       FROM unnest(${param(first + 4, 'bigint[]')}, ${param(first + 5, 'integer[]')}, ${param(first + 6, 'integer[]')},
+         ${param(first + 7, 'double precision[]')}, ${param(first + 8, 'bytea[]')}) AS l (n, place, attempt, at, line)
+       JOIN given_reports AS d ON d.n = l.n),
+     reported AS MATERIALIZED (
+       SELECT d.seq, d.n, d.progress, d.stored, d.count AS given,
+         CASE WHEN f.known > 0 THEN f.added ELSE d.count END AS count,
+         CASE WHEN f.known > 0 THEN f.bytes ELSE d.bytes END AS bytes
+       FROM given_reports AS d CROSS JOIN LATERAL (
+         SELECT count(*) FILTER (WHERE NOT l.is_new) AS known, count(*) FILTER (WHERE l.is_new) AS added,
+           coalesce(sum(octet_length(l.line)) FILTER (WHERE l.is_new), 0) AS bytes
+         FROM given_lines AS l WHERE l.n = d.n) AS f),
      kept AS (
        INSERT INTO ${at}reports AS r (seq, progress, lines) SELECT seq, progress, count FROM reported
        ON CONFLICT (seq) DO UPDATE SET progress = coalesce(EXCLUDED.progress, r.progress), lines = r.lines + EXCLUDED.lines
+       WHERE EXCLUDED.lines = 0 OR r.lines = (SELECT d.stored FROM reported AS d WHERE d.seq = EXCLUDED.seq)
        RETURNING r.seq, r.lines),
      logged AS (
        INSERT INTO ${at}log (seq, n, attempt, at, line)
-       SELECT k.seq, k.lines - d.count + l.place, l.attempt, l.at, l.line
-       FROM unnest(${param(first + 4, 'bigint[]')}, ${param(first + 5, 'integer[]')}, ${param(first + 6, 'integer[]')},
-         ${param(first + 7, 'double precision[]')}, ${param(first + 8, 'bytea[]')}) AS l (n, place, attempt, at, line)
-       JOIN reported AS d ON d.n = l.n JOIN kept AS k ON k.seq = d.seq),
+       SELECT k.seq, k.lines - d.given + l.place, l.attempt, l.at, l.line
+       FROM given_lines AS l JOIN reported AS d ON d.n = l.n JOIN kept AS k ON k.seq = d.seq
+       WHERE l.is_new),
      trimmed AS (
        DELETE FROM ${at}log AS l USING (
          SELECT o.seq, o.n FROM reported AS d JOIN kept AS k ON k.seq = d.seq CROSS JOIN LATERAL (

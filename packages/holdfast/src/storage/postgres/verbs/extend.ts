@@ -23,6 +23,9 @@ import { snapshot } from './snapshot.ts'
 export function extendStatement(sql: Sql, withReports: boolean): Statement {
   const { at, now, statement } = sql
   const kind = `CASE WHEN j.kind = ${kindCodes.alone} AND h.n = ANY (${param(6, 'bigint[]')}) THEN ${kindCodes.indexed} ELSE j.kind END`
+  // One whose report another call was faster to change is `busy`, like a locked one.
+  const isKept = `(e.n <> ALL (${param(6, 'bigint[]')}) OR e.seq IN (SELECT seq FROM kept))`
+  const told = withReports ? `(SELECT e.* FROM extended AS e WHERE ${isKept}) AS told` : 'extended'
   return statement(
     withReports ? 'extend_reporting' : 'extend',
     `WITH clock AS MATERIALIZED (SELECT ${now} AS now),
@@ -40,11 +43,11 @@ export function extendStatement(sql: Sql, withReports: boolean): Statement {
        UPDATE ${at}jobs AS j SET lease_until = (SELECT now FROM clock) + h.lease_ms${withReports ? `, kind = ${kind}` : ''}
        FROM held AS h WHERE j.tid = h.tid AND j.id = h.id
        RETURNING h.n, j.seq, j.lease_until, j.kind, j.more)${withReports ? `, ${storedReports(sql, 6, 'extended')}` : ''}
-     SELECT ${columns('now', 'n', 'lease_until', 'kind', 'more', ...jobCells('j').map(() => 'NULL'))} FROM clock, extended
+     SELECT ${columns('now', 'n', 'lease_until', 'kind', 'more', ...jobCells('j').map(() => 'NULL'))} FROM clock, ${told}
      UNION ALL
      SELECT ${columns('now', 'g.n', 'NULL', 'NULL', 'NULL', ...jobCells('j'))} FROM clock, given AS g CROSS JOIN LATERAL (
        SELECT * FROM ${at}jobs AS j WHERE j.tid = g.tid AND j.id = g.id LIMIT 1) AS j
-     WHERE g.n NOT IN (SELECT n FROM extended)`,
+     WHERE g.n NOT IN (SELECT n FROM ${told})`,
   )
 }
 

@@ -11,6 +11,14 @@ export function keepReport(move: Move, job: Job, { progress, log }: Report): voi
   move.report(job, progress, lines)
 }
 
+/** Those of the lines that are not stored yet. @param newest the newest line that is stored, whatever its attempt */
+export function unstoredLines<Line extends Pick<LogLine, 'attempt' | 'at'>>(
+  newest: Pick<LogLine, 'attempt' | 'at'> | undefined,
+  lines: readonly Line[],
+): readonly Line[] {
+  return newest ? lines.filter(({ attempt, at }) => attempt !== newest.attempt || at > newest.at) : lines
+}
+
 /** The log after new lines: within the bounds, without its oldest lines. The newest line always stays. */
 export function appendLines(log: Log | undefined, added: readonly LogLine[]): Log {
   const lines = [...(log?.lines ?? []), ...added]

@@ -147,7 +147,9 @@ const texts = {
   setProgress: write('INSERT OR REPLACE INTO holdfast_progress VALUES (?, ?)'),
   eraseProgress: write('DELETE FROM holdfast_progress WHERE seq = ?'),
   lines: rows('SELECT number, attempt, at, line FROM holdfast_lines WHERE seq = ? ORDER BY number'),
-  lastLine: rows('SELECT number, start + length(line) FROM holdfast_lines WHERE seq = ? ORDER BY number DESC LIMIT 1'),
+  newestLine: rows(
+    'SELECT number, start + length(line), attempt, at FROM holdfast_lines WHERE seq = ? ORDER BY number DESC LIMIT 1',
+  ),
   addLine: write('INSERT INTO holdfast_lines VALUES (?, ?, ?, ?, ?, ?)'),
   firstLineFrom: rows(
     'SELECT number FROM holdfast_lines WHERE seq = ? AND number >= ? AND start >= ? ORDER BY number LIMIT 1',

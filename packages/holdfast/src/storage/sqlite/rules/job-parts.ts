@@ -3,7 +3,7 @@
 
 import type { StoredReport } from '../../rows/job.ts'
 import { logBytesKept, logLinesKept, stateCodes } from '../../rules/job/codes.ts'
-import { appendLines } from '../../rules/job/report.ts'
+import { appendLines, unstoredLines } from '../../rules/job/report.ts'
 import { isTerminal } from '../../rules/job/states.ts'
 import type { Bytes, Log, LogLine } from '../../storage.ts'
 import type { Statements } from '../connection/statements.ts'
@@ -27,6 +27,7 @@ type Member = readonly [rank: number, at: number, order: number]
 const memberOf = (job: SqliteJob): Member | undefined =>
   job.membership === 'unordered' && job.ready === 0 ? [-job.priority, instant(job.runAt), job.order] : undefined
 
+type NewestRow = [number: number, end: number, attempt: number, at: number]
 type LineRow = [number: number, attempt: number, at: number, line: Bytes]
 
 export class JobParts {
@@ -150,10 +151,12 @@ export class JobParts {
     if (lines.length > 0) this.#append(seq, lines)
   }
 
-  #append(seq: number, lines: readonly LogLine[]): void {
-    const { lastLine, addLine, firstLineFrom, eraseLinesBefore } = this.#statements
-    const last = lastLine.get(seq) as unknown as [number: number, end: number] | undefined
-    let [number, end] = last ? [last[0] + 1, last[1]] : [0, 0]
+  #append(seq: number, given: readonly LogLine[]): void {
+    const { newestLine, addLine, firstLineFrom, eraseLinesBefore } = this.#statements
+    const newest = newestLine.get(seq) as unknown as NewestRow | undefined
+    const lines = unstoredLines(newest && { attempt: newest[2], at: newest[3] }, given)
+    if (lines.length === 0) return
+    let [number, end] = newest ? [newest[0] + 1, newest[1]] : [0, 0]
     // Lines that the others of this call displace are counted, but not written.
     const { lines: kept, dropped } = appendLines(undefined, lines)
     for (const { line } of lines.slice(0, dropped)) end += line.byteLength
@@ -163,10 +166,10 @@ export class JobParts {
       end += line.byteLength
     }
     // The newest line stays, however long it is.
-    const newest = number - 1
+    const last = number - 1
     const oldest = Math.max(0, number - logLinesKept)
     const first = firstLineFrom.get(seq, oldest, end - logBytesKept) as unknown as [number] | undefined
-    eraseLinesBefore.run(seq, Math.min(first?.[0] ?? newest, newest))
+    eraseLinesBefore.run(seq, Math.min(first?.[0] ?? last, last))
   }
 
   reportOf({ accepted: seq }: SqliteJob): StoredReport {

@@ -1,6 +1,6 @@
 // As rules/job/report.ts: what running attempts report. It stands in two keys beside the record, which only says that they exist:
 // a hash with `progress`, and `bytes` and `dropped` of the log; and the lines, the oldest first, as attempt (4 bytes), at (8, a
-// double) and line. They expire, and are deleted, with the record (move/flush.ts).
+// double) and line. A line of the same attempt that is not later than the newest one is stored already. They expire, and are deleted, with the record (move/flush.ts).
 
 import { logBytesKept, logLinesKept } from '../../../rules/job/codes.ts'
 
@@ -21,10 +21,15 @@ do
   function keep_report(j, report)
     local values, lines = report_keys(j)
     if report[1] then call('HSET', values, 'progress', report[1]) end
+    local newest = #report > 1 and call('LINDEX', lines, -1)
+    local attempt, newest_at
+    if newest then attempt, newest_at = numbers_of('>I4d', newest) end
     local list, bytes = {}, 0
     for at = 2, #report, 2 do
-      list[#list + 1] = bytes_of('>I4d', j.attempt, report[at]) .. report[at + 1]
-      bytes = bytes + #report[at + 1]
+      if attempt ~= j.attempt or report[at] > newest_at then
+        list[#list + 1] = bytes_of('>I4d', j.attempt, report[at]) .. report[at + 1]
+        bytes = bytes + #report[at + 1]
+      end
     end
     if #list > 0 then
       call_many('RPUSH', lines, list)

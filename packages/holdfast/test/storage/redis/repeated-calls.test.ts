@@ -1,0 +1,102 @@
+// Calls whose reply is lost after the server applied them. A Cluster client sends such a call again by itself, so nobody is told of it; with
+// one server the engine repeats it. Either way the repeat is answered as the first call, and changes nothing.
+
+import assert from 'node:assert/strict'
+import { after, before, test, type TestContext } from 'node:test'
+import { RedisStorage } from 'holdfast/redis'
+import type { ClaimedJob, Extension, LeaseVerdict, Storage } from 'holdfast/storage'
+import { type Cluster, startCluster } from '../../../../../servers/cluster.ts'
+import { type Proxy, startProxy } from '../../../../../servers/proxy.ts'
+import { startRedis } from '../../../../../servers/redis.ts'
+import { until } from '../../queue/driver.ts'
+import { clusterClient, type ClientName } from '../../redis-places.ts'
+import { bytes, claim, job } from './every-verb.ts'
+
+const prefix = 'repeats'
+
+let cluster: Cluster
+let proxies: readonly Proxy[]
+before(async () => {
+  cluster = await startCluster({ masters: 3, replicas: 3 })
+  proxies = await Promise.all(cluster.nodes.map(({ port }) => startProxy(port)))
+})
+after(async () => {
+  for (const proxy of proxies) await proxy.stop()
+  await cluster.stop()
+})
+
+test('[N4] one server: an extend that is repeated after its reply was lost stores its lines once', async (t) => {
+  const server = await startRedis()
+  t.after(() => server.stop())
+  const proxy = await startProxy(server.port)
+  t.after(() => proxy.stop())
+  const storage = new RedisStorage({ url: `redis://127.0.0.1:${proxy.port}`, prefix })
+  await storage.connect()
+  t.after(() => storage.disconnect())
+  const direct = new RedisStorage({ url: `redis://127.0.0.1:${server.port}`, prefix })
+  await direct.connect()
+  t.after(() => direct.disconnect())
+  const extension = await claimed(storage, 'single')
+  const lost = extendWithoutReply(storage, extension, [proxy], direct)
+  await assert.rejects(lost, { code: 'STORAGE_ERROR', transient: true, maybeApplied: true })
+  const [verdict] = await storage.extend([extension])
+  assert.equal(verdict!.verdict, 'extended')
+  assert.deepEqual(await textsOf(storage, 'single'), ['one', 'two'])
+})
+
+for (const name of ['iovalkey', 'ioredis', 'ioredis5'] as const) {
+  test(`[N4] Cluster, ${name}: the client sends an extend again, and its lines are stored once`, async (t) => {
+    const storage = await opened(t, name, natMap())
+    const extension = await claimed(storage, name)
+    const [verdict] = await extendWithoutReply(storage, extension, proxies, await opened(t, name))
+    assert.equal(verdict!.verdict, 'extended', 'the client has sent it again')
+    assert.deepEqual(await textsOf(storage, name), ['one', 'two'])
+  })
+}
+
+/** So that a client talks to the nodes through the proxies. */
+const natMap = (): object =>
+  Object.fromEntries(
+    cluster.nodes.map(({ host, port }, index) => [`${host}:${port}`, { host, port: proxies[index]!.port }]),
+  )
+
+async function opened(t: TestContext, name: ClientName, through?: object): Promise<RedisStorage> {
+  const client = await clusterClient(name, cluster, through && { natMap: through })
+  t.after(() => client.disconnect())
+  const storage = new RedisStorage({ client, prefix })
+  await storage.connect()
+  t.after(() => storage.disconnect())
+  return storage
+}
+
+/** The extension of a new job that is running, with two lines. The server has its script already: its reply would be the first. */
+async function claimed(storage: RedisStorage, id: string): Promise<Extension> {
+  await storage.add([job(id, {}, 60_000)])
+  const { type, worker, attempt } = (await claim(storage)).find((other): other is ClaimedJob => other.id === id)!
+  await storage.extend([{ type, id, worker, attempt, leaseMs: 30_000 }])
+  const log = ['one', 'two'].map((text, index) => ({ at: 1_000 + index, line: bytes(text) }))
+  return { type, id, worker, attempt, leaseMs: 30_000, log }
+}
+
+/** Extends, with a reply that is dropped, and cuts the connection once it was applied. @param direct a storage beside the proxies */
+async function extendWithoutReply(
+  storage: Pick<Storage, 'extend'>,
+  extension: Extension,
+  through: readonly Proxy[],
+  direct: RedisStorage,
+): Promise<LeaseVerdict[]> {
+  for (const proxy of through) proxy.swallowReplies(true)
+  const answer = storage.extend([extension])
+  answer.catch(() => {})
+  await until(async () => (await textsOf(direct, extension.id)).length > 0, 'its lines')
+  for (const proxy of through) {
+    proxy.cut()
+    proxy.swallowReplies(false)
+  }
+  return answer
+}
+
+async function textsOf(storage: Pick<Storage, 'get'>, id: string): Promise<string[]> {
+  const [record] = await storage.get([{ type: 'mail', id }], { parts: ['log'] })
+  return record!.log!.lines.map(({ line }) => Buffer.from(line).toString())
+}
