@@ -42,6 +42,7 @@ export const contender: Contender = {
     const { url } = await postgresAt(place, settings)
     const { default: pg } = await import('pg')
     const pool = new pg.Pool({ connectionString: url, max: 2 })
+    pool.on('error', () => {}) // the server may stop first
     await pool.query(schema)
     const queue: BareQueue = {
       async insert(jobs) {

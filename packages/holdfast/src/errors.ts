@@ -63,6 +63,7 @@ export const errorCodes = {
   CONTINUE_TWICE: 'continueWith() was called a second time in one completion.',
   COMPLETE_NOT_CALLED: 'The handler resolved without complete(). The attempt failed.',
   MIDDLEWARE_SKIPPED: 'A middleware did not call next(). The attempt failed.',
+  TRANSACTION_ENDED: 'The transaction that was given as `tx` ended before the call was sent. Nothing was written.',
   TRANSACTION_TOO_LONG:
     'The transaction of the attempt blocked all other writes for a quarter of its lease, and was rolled back.',
   DEDUPLICATION_CONFLICT: 'Another chain has taken the deduplication key since.',

@@ -93,7 +93,7 @@ for (const library of libraryNames) {
       return tx
     })
     await run('ALTER ROLE postgres RESET default_transaction_isolation')
-    await assert.rejects(left.query(insert, [2]), /the transaction is over/)
+    await assert.rejects(left.query(insert, [2]), /the transaction has ended/)
     assert.deepEqual(await db.query(numbers, []), [['1']])
   })
 

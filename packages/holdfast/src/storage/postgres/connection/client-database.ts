@@ -15,7 +15,8 @@ import type {
   Value,
 } from './database.ts'
 import { connectionLost, endsConnection, notConnected, openError, postgresError, storageError } from './errors.ts'
-import { joinedConnection } from './joined-connection.ts'
+import { type JoinedConnection, joinedConnection } from './joined-connection.ts'
+import { transactionEnded } from './transaction-ended.ts'
 import { Listener } from './listener.ts'
 import { ReservedConnection } from './reserved-connection.ts'
 
@@ -94,7 +95,7 @@ export class ClientDatabase implements Database {
     const transaction: OpenTransaction = {
       client: connection.client,
       query: async (statement, values) => {
-        if (isOver) throw transactionOver()
+        if (isOver) throw transactionEnded()
         const send = (): Promise<Row[]> => this.#queryInside(connection, statement, values)
         const answer = connection.pipelines ? send() : last.then(send)
         last = answer.catch(() => {})
@@ -137,7 +138,7 @@ export class ClientDatabase implements Database {
     return result
   }
 
-  joined(tx: unknown): Connection {
+  joined(tx: unknown): JoinedConnection {
     return joinedConnection(tx, this.#options)
   }
 
@@ -228,12 +229,6 @@ async function firstFailure(answers: readonly Promise<unknown>[]): Promise<{ rea
   }
   return undefined
 }
-
-const transactionOver = (): Error =>
-  storageError('Postgres: the transaction is over. The statement was not sent.', {
-    transient: false,
-    maybeApplied: false,
-  })
 
 const rolledBack = (): Error =>
   storageError('Postgres: the transaction was rolled back at COMMIT, because one of its statements had failed.', {

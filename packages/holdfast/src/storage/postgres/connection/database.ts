@@ -10,6 +10,7 @@ import type { Clock } from '../../../clock.ts'
 import type { PostgresClient } from './client.ts'
 import { ClientDatabase } from './client-database.ts'
 import type { Libraries } from './libraries.ts'
+import type { JoinedConnection } from './joined-connection.ts'
 import { openConnector } from './open-connector.ts'
 
 /** Sent as text. An array is one text, `{…}`. */
@@ -72,7 +73,7 @@ export interface Database {
    * The transaction that the caller has open: a client of pg, the `sql` of postgres.js's begin, or an adapter with
    * `query(text, values)`. It is never begun or ended here. @throws TypeError INVALID_ARGUMENT
    */
-  joined(tx: unknown): Connection
+  joined(tx: unknown): JoinedConnection
   /**
    * Listens on a channel. All listeners share one connection, which is reopened after a loss; `onGap` then says that messages may
    * have been missed. Resolves when the channel is listened to, with a function that ends it.

@@ -6,11 +6,21 @@ import { hasMethods, isPgClient, isTransactionSql, type PgClient } from './clien
 import type { Connection, Row, Statement, Value } from './database.ts'
 import { postgresError } from './errors.ts'
 import { queryPg } from './pg-connector.ts'
+import { insideTransaction, type SendInside } from './pg-transaction-end.ts'
 import { queryPostgresJs } from './postgres-js-connector.ts'
+import { saysEnded, transactionEnded } from './transaction-ended.ts'
 
 /** Runs a statement inside an open transaction. Rows are arrays, or objects with the columns c0, c1, … */
 export interface TxAdapter {
   query(text: string, values: (string | null)[]): Promise<readonly unknown[]>
+}
+
+/** A transaction that the app has open, and may end at any time. */
+export interface JoinedConnection extends Connection {
+  /** No statement is sent once the transaction has ended. Otherwise only the server can tell, and the statements must ask it. */
+  readonly refusesLate: boolean
+  /** Statements may be sent before those before them are answered. */
+  readonly pipelines: boolean
 }
 
 interface JoinedOptions extends CallTimeout {
@@ -18,15 +28,18 @@ interface JoinedOptions extends CallTimeout {
 }
 
 /** @throws TypeError INVALID_ARGUMENT */
-export function joinedConnection(tx: unknown, options: JoinedOptions): Connection {
-  const run = runnerOf(tx, options.prepare)
+export function joinedConnection(tx: unknown, options: JoinedOptions): JoinedConnection {
+  const send = isPgClient(tx) ? insideTransaction(tx) : undefined
+  const run = runnerOf(tx, options.prepare, send)
   return {
+    refusesLate: send !== undefined,
+    pipelines: isTransactionSql(tx),
     async query(statement, values) {
       try {
         // The connection belongs to the caller: it is not discarded after a timeout.
         return await withTimeout(options, run(statement, values), () => timeoutError(options, false))
       } catch (error) {
-        throw postgresError(error, false)
+        throw saysEnded(error) ? transactionEnded(error) : postgresError(error, false)
       }
     },
   }
@@ -34,13 +47,13 @@ export function joinedConnection(tx: unknown, options: JoinedOptions): Connectio
 
 type Runner = (statement: Statement, values: readonly Value[]) => Promise<Row[]>
 
-function runnerOf(tx: unknown, prepare: boolean): Runner {
+function runnerOf(tx: unknown, prepare: boolean, send: SendInside | undefined): Runner {
   if (isTransactionSql(tx)) {
     return async (statement, values) => (await queryPostgresJs(tx, statement, values, prepare)).rows
   }
   if (isPgClient(tx)) {
     checkStatus(tx)
-    return (statement, values) => queryQuietly(tx, statement, values, prepare)
+    return (statement, values) => queryQuietly(tx, statement, values, prepare, send)
   }
   if (isAdapter(tx)) {
     return async ({ text }, values) => {
@@ -71,11 +84,12 @@ async function queryQuietly(
   statement: Statement,
   values: readonly Value[],
   prepare: boolean,
+  send: SendInside | undefined,
 ): Promise<Row[]> {
   // pg reports a lost connection twice: it rejects the query, and emits `error`, which without a listener ends the process.
   tx.on('error', ignoreError)
   try {
-    return (await queryPg(tx, statement, values, prepare)).rows
+    return (await queryPg(tx, statement, values, prepare, send)).rows
   } finally {
     tx.removeListener('error', ignoreError)
   }

@@ -143,11 +143,13 @@ interface PgResult {
   readonly rows: unknown[]
 }
 
+/** @param send sends the query in another way than the client does by itself */
 export async function queryPg(
   client: PgClient,
   { name, text }: Statement,
   values: readonly Value[],
   prepare: boolean,
+  send: (query: object) => Promise<unknown> = (query) => client.query(query),
 ): Promise<StatementResult> {
   const query = {
     text,
@@ -156,7 +158,7 @@ export async function queryPg(
     ...(values.length > 0 && { values: values.map((value) => (value === null ? null : String(value))) }),
     ...(prepare && name !== '' && { name }),
   }
-  const answer = (await client.query(query)) as PgResult | PgResult[]
+  const answer = (await send(query)) as PgResult | PgResult[]
   // A text of several statements has several results; the last one counts.
   const { rows, command } = Array.isArray(answer) ? answer.at(-1)! : answer
   return { rows: rows as Row[], command }

@@ -19,17 +19,24 @@ import { WorkingSet } from '../rules/working-set.ts'
 import { cell, jobCell, jobRowOf, kindCodes, readyCodes } from '../sql/job-columns.ts'
 import { columns, listParam, param, settingLockTimeout, type Sql } from '../sql/statement.ts'
 import { arrayOf, bytesArrayOf, encodeText } from '../sql/text.ts'
+import { hasMark } from '../sql/transaction-mark.ts'
 import { isOneWatched } from '../sql/watch-statements.ts'
 import type { AfterCommit } from './after-commit.ts'
 
 /**
- * @param isJoined for a transaction that goes on. An id that is inserted meanwhile must not end it: that job is left out. $13: lock timeout
- *   of the transaction in ms, or NULL: as it is
+ * `joined`: for a transaction that goes on. An id that is inserted meanwhile must not end it: that job is left out. $13: lock timeout
+ * of the transaction in ms, or NULL: as it is. `checked`: the same, but outside of a marked transaction nothing is written, and the time is
+ * NULL.
  */
-export function fastAddStatement({ at, now, statement, nextValue }: Sql, isJoined: boolean): Statement {
+export function fastAddStatement(
+  { at, now, statement, nextValue }: Sql,
+  kind: 'alone' | 'joined' | 'checked',
+): Statement {
   const types = param(1, 'integer[]')
+  const isJoined = kind !== 'alone'
+  const isChecked = kind === 'checked'
   return statement(
-    isJoined ? 'joined_add' : 'fast_add',
+    kind === 'alone' ? 'fast_add' : `${kind}_add`,
     `WITH clock AS MATERIALIZED (SELECT ${now} AS now),
      given AS MATERIALIZED (
        SELECT * FROM unnest(${isJoined ? settingLockTimeout(13, types) : types}, ${param(2, 'text[]')}, ${param(3, 'text[]')},
@@ -48,10 +55,10 @@ export function fastAddStatement({ at, now, statement, nextValue }: Sql, isJoine
          SELECT g.*, clock.now, ${nextValue('numbers')} AS number,
            CASE WHEN delay_ms IS NOT NULL THEN now + delay_ms ELSE greatest(at, now) END AS run_at
          FROM clock, given AS g OFFSET 0) AS n
-       WHERE NOT EXISTS (SELECT 1 FROM existing) AND NOT ${isOneWatched(at, listParam(1, 'integer[]'))}
+       WHERE NOT EXISTS (SELECT 1 FROM existing) AND NOT ${isOneWatched(at, listParam(1, 'integer[]'))}${isChecked ? ` AND ${hasMark}` : ''}
        ${isJoined ? 'ON CONFLICT DO NOTHING' : ''} RETURNING 1)
      SELECT ${columns(
-       'clock.now',
+       isChecked ? `CASE WHEN ${hasMark} THEN clock.now END` : 'clock.now',
        'n.count',
        `CASE WHEN n.count > 0 THEN pg_notify(${param(11, 'text')}, ${param(12, 'text')}) END`,
        jobCell('e'),

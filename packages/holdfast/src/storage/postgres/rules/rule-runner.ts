@@ -5,6 +5,7 @@
 import type { Clock } from '../../../clock.ts'
 import { StorageError } from '../../../errors.ts'
 import type { Connection, Database, OpenTransaction } from '../connection/database.ts'
+import { transactionEnded } from '../connection/transaction-ended.ts'
 import { isSerializationFailure } from '../connection/errors.ts'
 import { encodeEvents } from '../connection/event-messages.ts'
 import { encodeHints } from '../connection/hints.ts'
@@ -45,6 +46,8 @@ export interface RuleCall<T> {
 /** A transaction that the user has open. */
 export interface JoinedTransaction {
   readonly connection: Connection
+  /** Given if the connection cannot refuse a statement that is sent after the end of the transaction. */
+  readonly unguarded?: { readonly pipelines: boolean }
   /** Given if this driver commits it. */
   readonly own?: OwnTransaction
 }
@@ -119,7 +122,11 @@ export class RuleRunner {
   }
 
   /** All or nothing. A savepoint keeps the user's transaction usable after an error. */
-  async #runJoined<T>({ connection, own }: JoinedTransaction, call: RuleCall<T>, holders: Holders): Promise<T> {
+  async #runJoined<T>(
+    { connection, own, unguarded }: JoinedTransaction,
+    call: RuleCall<T>,
+    holders: Holders,
+  ): Promise<T> {
     const locked = own?.takeLocked()
     // An error ends a transaction of our own anyway: without a savepoint, two round trips are saved.
     if (own && call.insertsOneAtMost) {
@@ -131,7 +138,12 @@ export class RuleRunner {
     await connection.query(savepoint, [])
     let done: Attempt<T>
     try {
-      done = await this.#attempt(connection, call, holders, own !== undefined, { locked })
+      const { isMarked, markTransaction } = this.#options.statements
+      if (unguarded) await connection.query(markTransaction, [])
+      const beforeWrite = async (): Promise<void> => {
+        if (unguarded && (await connection.query(isMarked, []))[0]![0] !== 'true') throw transactionEnded()
+      }
+      done = await this.#attempt(connection, call, holders, own !== undefined, { locked, beforeWrite })
     } catch (error) {
       await connection.query(rollback, []).catch(() => {})
       await connection.query(release, []).catch(() => {})
@@ -151,12 +163,15 @@ export class RuleRunner {
     {
       locked,
       isJoined = true,
+      beforeWrite,
       send = (statement, values) => connection.query(statement, values),
     }: {
       /** By the previous call in the transaction. */
       readonly locked?: LockedRows | undefined
       /** The user ends the transaction. */
       readonly isJoined?: boolean
+      /** Rejects if nothing may be written any more. */
+      readonly beforeWrite?: () => Promise<void>
       readonly send?: Send
     },
   ): Promise<Attempt<T>> {
@@ -172,6 +187,7 @@ export class RuleRunner {
         const answer = call.rules(move)
         // `after` may cause hints of its own: they are sent together, at the end.
         const early = call.after ? undefined : encodeHints(move.hintsForOthers(), from)
+        await beforeWrite?.()
         const isSent = await write(
           connection,
           send,

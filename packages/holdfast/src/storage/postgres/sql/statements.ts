@@ -12,6 +12,7 @@ import { keyStatements } from './key-statements.ts'
 import { linkedJobStatements } from './linked-jobs.ts'
 import { reportStatements } from './report-statements.ts'
 import { columns, param, type Sql } from './statement.ts'
+import { markStatements } from './transaction-mark.ts'
 import { typeStatements } from './type-statements.ts'
 import { watchStatements } from './watch-statements.ts'
 
@@ -28,5 +29,6 @@ export const makeStatements = (sql: Sql) => ({
   ...indexStatements(sql),
   ...reportStatements(sql),
   ...watchStatements(sql),
+  ...markStatements(sql),
   notify: sql.statement('notify', `SELECT ${columns(`pg_notify(${param(1, 'text')}, ${param(2, 'text')})`)}`),
 })

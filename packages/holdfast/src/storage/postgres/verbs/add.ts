@@ -3,6 +3,7 @@
 import { add as addByRules } from '../../rules/add.ts'
 import type { AddVerdict, NewJob } from '../../storage.ts'
 import type { Row, Value } from '../connection/database.ts'
+import { transactionEnded } from '../connection/transaction-ended.ts'
 import { AfterCommit } from '../fast/after-commit.ts'
 import { fastAdd, isFastAdd, retryAfterDuplicate } from '../fast/add.ts'
 import { wantNewJobs } from '../rules/load-request.ts'
@@ -37,11 +38,19 @@ function addAlone(open: OpenStorage, jobs: readonly NewJob[]): Promise<AddVerdic
 async function addJoined(
   { database, statements, types, cursor, channel, instance, listenersOf }: OpenStorage,
   jobs: readonly NewJob[],
-  { connection, own }: JoinedTransaction,
+  { connection, own, unguarded }: JoinedTransaction,
 ): Promise<AddVerdict[] | undefined> {
   const afterCommit = new AfterCommit(channel, own ? instance : undefined, listenersOf)
   const lockTimeoutMs = own ? database.lockTimeoutMs : null
-  const query = (values: Value[]): Promise<Row[]> => connection.query(statements.joinedAdd, [...values, lockTimeoutMs])
+  const query = async (given: Value[]): Promise<Row[]> => {
+    const values = [...given, lockTimeoutMs]
+    if (!unguarded) return connection.query(statements.joinedAdd, values)
+    const marking = connection.query(statements.markTransaction, [])
+    if (!unguarded.pipelines) await marking
+    const [rows] = await Promise.all([connection.query(statements.checkedAdd, values), marking])
+    if (rows[0]![0] === null) throw transactionEnded()
+    return rows
+  }
   const verdicts = await fastAdd({ types, query }, jobs, afterCommit)
   own?.afterCommit(() => {
     // Scans may have passed the places of these jobs before the commit.

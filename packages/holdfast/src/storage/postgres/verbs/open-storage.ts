@@ -29,8 +29,9 @@ type VerbStatements = ReturnType<typeof makeVerbStatements>
 
 export const makeVerbStatements = (sql: Sql) => ({
   ...makeStatements(sql),
-  fastAdd: fastAddStatement(sql, false),
-  joinedAdd: fastAddStatement(sql, true),
+  fastAdd: fastAddStatement(sql, 'alone'),
+  joinedAdd: fastAddStatement(sql, 'joined'),
+  checkedAdd: fastAddStatement(sql, 'checked'),
   fastCancel: fastCancelStatement(sql),
   fastClaim: claimStatements(sql),
   extend: extendStatement(sql, false),

@@ -117,5 +117,6 @@ export function joinTransaction(
   if (tx === undefined) return undefined
   if (tx instanceof PostgresTransaction) return PostgresTransaction.join(tx, owner)
   if (tx === null) throw invalidArgument('tx', 'a transaction', tx)
-  return { connection: database.joined(tx) }
+  const connection = database.joined(tx)
+  return connection.refusesLate ? { connection } : { connection, unguarded: { pipelines: connection.pipelines } }
 }
