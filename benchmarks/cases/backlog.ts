@@ -36,7 +36,7 @@ export const backlog: Case = {
     'Group limit: every claim has a limit of one job per group. The jobs of full groups wait for the one that runs; the claims take ' +
     'others, without group or in 200 other groups, and their ratio is to the same claims without the full groups, between the same ' +
     'other calls: jobs of groups are added and cancelled again, which alone makes the next claim slower, because its code and data have ' +
-    'left the caches of the processor (before 2026-11-20 the claims without full groups had no such calls beside them). ' +
+    'left the caches of the processor (before 2026-11-19 the claims without full groups had no such calls beside them). ' +
     'Concurrency and rate: every claim has both, and 500 jobs run.',
   variants: [
     waiting('1k waiting', 1_000, databases),
