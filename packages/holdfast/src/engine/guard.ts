@@ -2,12 +2,13 @@
 // call in time, retries transient failures, turns failures into a StorageError, and publishes events. Drivers do none of that.
 
 import type { Clock } from '../clock.ts'
-import { isHoldfastError, StorageError } from '../errors.ts'
+import { StorageError } from '../errors.ts'
 import { Availability } from './availability.ts'
 import { endCall, type OpenCall, TimeLimits } from './call-time-limits.ts'
 import { Turns } from './call-turns.ts'
 import { isWatched, type PublishEvent } from './events.ts'
 import { engineDefaults } from './defaults.ts'
+import { asStorageError, effect, mayBeApplied } from './call-failure.ts'
 import { answerOf } from '../storage/answered.ts'
 import type { KeyValue } from '../storage/kv.ts'
 import type { Claim, LeaseRef, Outcome, Storage, Unlisten } from '../storage/storage.ts'
@@ -268,35 +269,3 @@ function bound(guarded: GuardedVerb, answer: Promise<unknown>, deadline: number,
 
 const isTransient = (error: unknown): boolean =>
   error !== null && typeof error === 'object' && 'transient' in error && error.transient === true
-
-/** Whether a failed call may have been applied: as the driver says, else every write may. */
-function mayBeApplied(error: unknown, { writes }: Pick<GuardedVerb, 'writes'>): boolean {
-  const { maybeApplied } = (error ?? {}) as { maybeApplied?: unknown }
-  return typeof maybeApplied === 'boolean' ? maybeApplied : writes
-}
-
-/** @param maybeApplied whether any of its tries may have been applied */
-function asStorageError(error: unknown, guarded: Pick<GuardedVerb, 'driver' | 'verb'>, maybeApplied: boolean): unknown {
-  // The last try was not applied, but an earlier one may have been.
-  const isOnlyLast = maybeApplied && (error as { maybeApplied?: unknown } | null)?.maybeApplied === false
-  if (isHoldfastError(error)) return isOnlyLast ? asMaybeApplied(error as StorageError) : error
-  const { code, message = 'unknown' } = (error ?? {}) as { code?: unknown; message?: unknown }
-  if (code === 'INVALID_ARGUMENT') return error
-  const reason = String(message).replace(/[.\s]+$/, '')
-  const text = `${guarded.driver} storage: ${guarded.verb} failed: ${reason}. ${effect(maybeApplied)}`
-  return new StorageError(text, { cause: error, maybeApplied })
-}
-
-/** With the reason of the last try: a start is retried after a timeout, whatever the tries before it ended in. */
-function asMaybeApplied({ message, cause, transient, reason }: StorageError): StorageError {
-  return new StorageError(message, {
-    maybeApplied: true,
-    ...(cause !== undefined && { cause }),
-    ...(transient !== undefined && { transient }),
-    ...(reason !== undefined && { reason }),
-  })
-}
-
-/** The sentence of a message that says what a failed call did. */
-const effect = (maybeApplied: boolean): string =>
-  maybeApplied ? 'It may have been applied: calling again with the same id is safe.' : 'Nothing was written.'

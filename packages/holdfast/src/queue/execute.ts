@@ -88,21 +88,25 @@ function letters<P, R>(config: ResolvedQueueConfig<P, R>): WorkType['deadLetterO
   return (failed) => deadLetterOf(failed, lettering)
 }
 
-/** Never rejects. */
-async function runAttempt<P, R>(attempt: Attempt, handling: Handling<P, R>): Promise<AttemptEnd> {
+/** Never rejects. Not an async function: what that keeps for each await would be made for every job. */
+function runAttempt<P, R>(attempt: Attempt, handling: Handling<P, R>): Promise<AttemptEnd> {
   let payload: P | undefined
   let job: Job<P> | undefined
+  const endOfError = (thrown: unknown): Promise<AttemptEnd> => endOfThrown(attempt, handling, payload as P, job, thrown)
   try {
     payload = decode('payload', handling.payloadSerde, attempt.job.payload)
     job = new HandlerJob(attempt, payload, maxAttemptsOf(attempt, handling))
-    const value = await callHandler(handling.handler, job)
-    if (isDirective(value)) throw value
-    const end = complete(attempt, handling, payload, value)
-    // Awaited only with a hook: without one it would cost a tick for nothing.
-    return end instanceof Promise ? await end : end
+    return Promise.resolve(callHandler(handling.handler, job)).then((value) => {
+      try {
+        if (isDirective(value)) return endOfError(value)
+        const end = complete(attempt, handling, payload as P, value)
+        return end instanceof Promise ? end.catch(endOfError) : end
+      } catch (thrown) {
+        return endOfError(thrown)
+      }
+    }, endOfError)
   } catch (thrown) {
-    // Not awaited here: what an async function keeps for each await is made for every job, and nearly none comes here.
-    return endOfThrown(attempt, handling, payload as P, job, thrown)
+    return endOfError(thrown)
   }
 }
 

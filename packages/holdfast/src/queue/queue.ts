@@ -151,11 +151,15 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     this.#connection = new Connection(this.#storage, name)
     const add = (jobs: readonly NewJob[]): Promise<AddVerdict[]> => {
       this.#addLimits.look()
-      return this.#storage.add(jobs).catch((error: unknown) => {
-        throw this.#connection.explain(error)
-      })
+      return this.#storage.add(jobs)
     }
-    this.#adder = new Adder(clock.newId(), add, storage.settings.addsPerCall, (answers) => this.#publishAdded(answers))
+    this.#adder = new Adder(
+      clock.newId(),
+      add,
+      storage.settings.addsPerCall,
+      (answers) => this.#publishAdded(answers),
+      (error) => this.#connection.explain(error),
+    )
     this.#limitsCopy = new LimitsCopy({
       storage: this.#storage,
       clock,

@@ -8,35 +8,11 @@ import type { PublishEvent } from '../engine/events.ts'
 import type { GuardedStorage } from '../engine/guard.ts'
 import { TimeoutError } from '../errors.ts'
 import { isTerminal } from '../storage/rules/job/states.ts'
-import type { Bytes, JobRecord, Signal, Standing, Unlisten } from '../storage/storage.ts'
+import type { Bytes, Unlisten } from '../storage/storage.ts'
+import { ById } from './by-id.ts'
+import type { Completed, Wait, WaitEnd, WaitStart } from './wait.ts'
 
-/**
- * How a wait ended. `record`: read from the storage. `standing`: a completed job, as the add or a hint described it. `gone`: the job
- * was removed, replaced or expired before.
- */
-export type WaitEnd = { readonly record: JobRecord } | { readonly standing: Standing } | 'gone'
-
-/** What a wait is for: a job, or its end if the caller knows it already. */
-export type WaitStart = WaitEnd | { readonly job: Pick<Standing, 'id' | 'token' | 'state'> }
-
-type Completed = NonNullable<Signal['completed']>[number]
-
-interface Wait {
-  /** Id of the job: of another one than was asked for, if that has its deduplication key. */
-  id: string
-  /** Token of the job. Undefined until the start is answered. */
-  token: string | undefined
-  /** Whether a hint for this id came; and the completed job that it described, if any. */
-  hinted: boolean
-  hint: Completed | undefined
-  readonly timeoutMs: number
-  /** When it times out: local, monotonic ms. */
-  readonly deadline: number
-  timer: Timer | undefined
-  isOver: boolean
-  readonly resolve: (end: WaitEnd) => void
-  readonly reject: (error: unknown) => void
-}
+export type { WaitEnd, WaitStart } from './wait.ts'
 
 interface WaitsOptions {
   readonly storage: Pick<GuardedStorage, 'listen' | 'get'>
@@ -51,7 +27,7 @@ const lastReadMs = 1_000
 
 export class Waits {
   readonly #options: WaitsOptions
-  readonly #waits = new Map<string, Set<Wait>>()
+  readonly #waits = new ById<Wait>()
   /** Waits that began in this pass of the event loop. */
   #begun: Wait[] = []
   #listening: Promise<Unlisten> | undefined
@@ -70,8 +46,8 @@ export class Waits {
    * Listens, then calls `start`, which adds or finds the job, and waits for its end. The timeout counts from the call.
    * @throws TimeoutError, the signal's reason, or what `start` rejects with
    */
-  async wait(id: string, start: () => Promise<WaitStart>, timeoutMs: number, signal?: AbortSignal): Promise<WaitEnd> {
-    signal?.throwIfAborted()
+  wait(id: string, start: () => Promise<WaitStart>, timeoutMs: number, signal?: AbortSignal): Promise<WaitEnd> {
+    if (signal?.aborted) return Promise.reject(signal.reason as Error)
     const { promise, resolve, reject } = Promise.withResolvers<WaitEnd>()
     const { clock } = this.#options
     const wait: Wait = {
@@ -83,22 +59,46 @@ export class Waits {
       deadline: clock.monotonic() + timeoutMs,
       timer: undefined,
       isOver: false,
+      offAbort: undefined,
       resolve,
       reject,
     }
-    this.#register(wait)
+    this.#waits.add(wait)
     if (this.#begun.push(wait) === 1) clock.soon(this.#arm)
-    const onAbort = signal && ((): void => reject(signal.reason))
-    if (onAbort) signal.addEventListener('abort', onAbort)
-    try {
-      this.#begin(wait, start).catch(reject)
-      return await promise
-    } finally {
-      wait.isOver = true
-      wait.timer?.cancel()
-      if (onAbort) signal.removeEventListener('abort', onAbort)
-      this.#unregister(wait)
-    }
+    if (signal) this.#watch(wait, signal)
+    // Nearly always both were done by an earlier wait: then no tick is spent on them.
+    if (this.#options.connection.isOpen && this.#isListening) this.#start(wait, start)
+    else void this.#startLater(wait, start)
+    return promise
+  }
+
+  #watch(wait: Wait, signal: AbortSignal): void {
+    const onAbort = (): void => this.#reject(wait, signal.reason)
+    signal.addEventListener('abort', onAbort)
+    wait.offAbort = () => signal.removeEventListener('abort', onAbort)
+  }
+
+  #resolve(wait: Wait, end: WaitEnd): void {
+    if (this.#end(wait)) wait.resolve(end)
+  }
+
+  #reject(wait: Wait, error: unknown): void {
+    if (this.#end(wait)) wait.reject(error)
+  }
+
+  /** Ends a wait, once. @returns false if it was over */
+  #end(wait: Wait): boolean {
+    if (wait.isOver) return false
+    wait.isOver = true
+    wait.timer?.cancel()
+    wait.offAbort?.()
+    this.#waits.delete(wait)
+    if (!this.#waits.isEmpty) return true
+    this.#poll?.cancel()
+    this.#poll = undefined
+    // A stopped queue keeps no subscription.
+    if (this.#closed) void this.#unlisten()
+    return true
   }
 
   /** Sets the timers of waits that have not ended in the pass of the event loop that began them, as they may on an embedded storage. */
@@ -110,7 +110,7 @@ export class Waits {
       if (wait.isOver || wait.timeoutMs === 0) continue
       wait.timer = clock.after(wait.deadline - clock.monotonic(), () => this.#timeOut(wait))
     }
-    if (this.#waits.size > 0) this.#poll ??= clock.after(engineDefaults.waitPollMs, () => this.#pollAll())
+    if (!this.#waits.isEmpty) this.#poll ??= clock.after(engineDefaults.waitPollMs, () => this.#pollAll())
   }
 
   /**
@@ -119,9 +119,8 @@ export class Waits {
    */
   onCompleted(id: string, token: string, result: Bytes | undefined): void {
     // Called for every job; nearly none is waited for.
-    const waits = this.#waits.size === 0 ? undefined : this.#waits.get(id)
-    if (!waits) return
-    for (const wait of waits) {
+    if (this.#waits.isEmpty) return
+    for (const wait of this.#waits.of(id)) {
       if (wait.token === token) this.#applyHint(wait, { id, token, result })
       // The add is not answered yet: #begin() applies it.
       else if (wait.token === undefined) Object.assign(wait, { hinted: true, hint: { id, token, result } })
@@ -132,13 +131,13 @@ export class Waits {
   async close(error: Error): Promise<void> {
     this.#rejectAll(error)
     await this.#unlisten()
-    // Waits that began meanwhile.
-    this.#rejectAll(error)
+    // Before the waits that began meanwhile end: the last of them ends their subscription.
     this.#closed = true
+    this.#rejectAll(error)
   }
 
   #rejectAll(error: Error): void {
-    for (const waits of this.#waits.values()) for (const wait of waits) wait.reject(error)
+    for (const wait of this.#waits) this.#reject(wait, error)
   }
 
   async #unlisten(): Promise<void> {
@@ -153,19 +152,36 @@ export class Waits {
     }
   }
 
-  async #begin(wait: Wait, start: () => Promise<WaitStart>): Promise<void> {
-    // Nearly always both were done by an earlier wait: then no tick is spent on them.
-    if (!this.#options.connection.isOpen) await this.#options.connection.use()
-    if (!this.#isListening) await this.#listen()
-    // Called also if the wait timed out or was aborted meanwhile: both say that the job goes on.
-    const started = await start()
-    if (started === 'gone' || !('job' in started)) return wait.resolve(started)
+  async #startLater(wait: Wait, start: () => Promise<WaitStart>): Promise<void> {
+    try {
+      if (!this.#options.connection.isOpen) await this.#options.connection.use()
+      if (!this.#isListening) await this.#listen()
+      this.#start(wait, start)
+    } catch (error) {
+      this.#reject(wait, error)
+    }
+  }
+
+  /** Called also if the wait timed out or was aborted meanwhile: both say that the job goes on. */
+  #start(wait: Wait, start: () => Promise<WaitStart>): void {
+    try {
+      start().then(
+        (started) => this.#started(wait, started),
+        (error: unknown) => this.#reject(wait, error),
+      )
+    } catch (error) {
+      this.#reject(wait, error)
+    }
+  }
+
+  #started(wait: Wait, started: WaitStart): void {
+    if (started === 'gone' || !('job' in started)) return this.#resolve(wait, started)
     const { job } = started
     if (job.id !== wait.id) this.#follow(wait, job.id)
     wait.token = job.token
     if (wait.timeoutMs === 0) {
-      await this.#read([wait])
-      wait.reject(new TimeoutError(wait.id, 0))
+      const timedOut = (): void => this.#reject(wait, new TimeoutError(wait.id, 0))
+      this.#read([wait]).then(timedOut, (error: unknown) => this.#reject(wait, error))
     } else if (wait.hinted || isTerminal(job.state)) {
       this.#applyHint(wait, wait.hint)
     }
@@ -186,45 +202,24 @@ export class Waits {
     }
   }
 
-  #register(wait: Wait): void {
-    const waits = this.#waits.get(wait.id)
-    if (waits) waits.add(wait)
-    else this.#waits.set(wait.id, new Set([wait]))
-  }
-
   /** Waits for the job with another id. Hints that came for it before are unknown, so its record is read. */
   #follow(wait: Wait, id: string): void {
-    const waits = this.#waits.get(wait.id)
-    // Not registered: the wait ended meanwhile.
-    if (!waits?.delete(wait)) return
-    if (waits.size === 0) this.#waits.delete(wait.id)
+    if (wait.isOver) return
+    this.#waits.delete(wait)
     wait.id = id
     wait.hinted = true
     wait.hint = undefined
-    this.#register(wait)
-  }
-
-  #unregister(wait: Wait): void {
-    const waits = this.#waits.get(wait.id)
-    waits?.delete(wait)
-    if (waits?.size === 0) this.#waits.delete(wait.id)
-    if (this.#waits.size > 0) return
-    this.#poll?.cancel()
-    this.#poll = undefined
-    // A stopped queue keeps no subscription.
-    if (this.#closed) void this.#unlisten()
+    this.#waits.add(wait)
   }
 
   /** @param ids undefined: hints may be missing, so every wait is checked */
   #receive(ids: readonly string[] | undefined, completed: readonly Completed[] = []): void {
     // Most ends are of jobs that no call waits for.
-    if (this.#waits.size === 0) return
+    if (this.#waits.isEmpty) return
     const completedById = completed.length < 2 ? undefined : new Map(completed.map((one) => [one.id, one]))
-    for (const id of ids ?? this.#waits.keys()) {
-      const waits = this.#waits.get(id)
-      if (!waits) continue
+    for (const id of ids ?? this.#waits.ids()) {
       const hint = completedById ? completedById.get(id) : completed[0]?.id === id ? completed[0] : undefined
-      for (const wait of waits) {
+      for (const wait of this.#waits.of(id)) {
         wait.hinted = true
         wait.hint = hint ?? wait.hint
         if (wait.token !== undefined) this.#applyHint(wait, hint)
@@ -236,13 +231,13 @@ export class Waits {
   #applyHint(wait: Wait, hint: Completed | undefined): void {
     if (hint?.token !== wait.token) return this.#readSoon(wait)
     const { id, token, result } = hint!
-    wait.resolve({ standing: { type: this.#options.type, id, token, state: 'completed', result } })
+    this.#resolve(wait, { standing: { type: this.#options.type, id, token, state: 'completed', result } })
   }
 
   #pollAll(): void {
     this.#poll = undefined
-    for (const waits of this.#waits.values()) for (const wait of waits) if (wait.token) this.#readSoon(wait)
-    if (this.#waits.size > 0) {
+    for (const wait of this.#waits) if (wait.token) this.#readSoon(wait)
+    if (!this.#waits.isEmpty) {
       this.#poll = this.#options.clock.after(engineDefaults.waitPollMs, () => this.#pollAll())
     }
   }
@@ -273,14 +268,14 @@ export class Waits {
     waits.forEach((wait, index) => {
       const record = records[index]
       // A turn later: a job that this process completes now may be gone before its worker tells of the result.
-      if (!record || record.token !== wait.token) this.#options.clock.soon(() => wait.resolve('gone'))
-      else if (isTerminal(record.state)) wait.resolve({ record })
+      if (!record || record.token !== wait.token) this.#options.clock.soon(() => this.#resolve(wait, 'gone'))
+      else if (isTerminal(record.state)) this.#resolve(wait, { record })
     })
   }
 
   /** Reads the record a last time, then rejects. */
   #timeOut(wait: Wait): void {
-    const reject = (): void => wait.reject(new TimeoutError(wait.id, wait.timeoutMs))
+    const reject = (): void => this.#reject(wait, new TimeoutError(wait.id, wait.timeoutMs))
     if (wait.token === undefined) return reject()
     const timer = this.#options.clock.after(lastReadMs, reject)
     this.#read([wait])

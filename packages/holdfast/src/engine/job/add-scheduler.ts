@@ -41,18 +41,24 @@ export class AddScheduler<Batch, Answers> {
     this.#scheduled = false
     const batch = this.#front.next()
     if (batch === undefined) return
-    void this.#send(batch)
+    this.#inFlight++
+    // Not an async function: that would cost each batch, which may be one job, two more promises.
+    void this.#add(batch).then(
+      (answers) => this.#answer(batch, answers),
+      async (error: unknown) => this.#answer(batch, await this.#front.addOneByOne(batch, error)),
+    )
     this.schedule()
   }
 
-  async #send(batch: Batch): Promise<void> {
-    this.#inFlight++
-    let answers: Answers
+  #add(batch: Batch): Promise<Answers> {
     try {
-      answers = await this.#front.add(batch)
+      return this.#front.add(batch)
     } catch (error) {
-      answers = await this.#front.addOneByOne(batch, error)
+      return Promise.reject(error as Error)
     }
+  }
+
+  #answer(batch: Batch, answers: Answers): void {
     this.#inFlight--
     this.schedule()
     this.#front.answer(batch, answers)

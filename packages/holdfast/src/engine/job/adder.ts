@@ -34,6 +34,7 @@ export class Adder {
   readonly #tokenStart: string
   readonly #most: number
   readonly #addToStorage: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>
+  readonly #explain: (error: unknown) => unknown
   /** Calls join the last one. */
   readonly #waiting: Batch[] = []
   readonly #scheduler: AddScheduler<Batch, readonly Answer[]>
@@ -43,14 +44,17 @@ export class Adder {
    * @param origin a unique text: tokens are made of it and a number
    * @param most jobs in one call
    * @param onAnswers called with the answers of a batch, before its callers have them
+   * @param explain makes what the callers get of an error of the storage
    */
   constructor(
     origin: string,
     addToStorage: (jobs: readonly NewJob[]) => Promise<AddVerdict[]>,
     most: number = engineDefaults.batch,
     onAnswers?: (answers: readonly Answer[]) => void,
+    explain: (error: unknown) => unknown = (error) => error,
   ) {
     this.#most = most
+    this.#explain = explain
     this.#tokenStart = `${origin}/`
     this.#addToStorage = addToStorage
     this.#scheduler = new AddScheduler(this.#front(onAnswers))
@@ -68,7 +72,7 @@ export class Adder {
     this.#scheduler.schedule()
     if (batch.answerOf !== answerOf) {
       batch.answerOf = answerOf
-      batch.take = takerFrom(batch, answerOf)
+      batch.take = takerFrom(batch, answerOf, this.#explain)
     }
     return batch.answers.then(batch.take) as Promise<T>
   }
@@ -105,10 +109,14 @@ export class Adder {
 }
 
 /** Takes the next answer. */
-function takerFrom<T>(batch: Batch, answerOf: (verdict: AddVerdict) => T): (answers: readonly Answer[]) => T {
+function takerFrom<T>(
+  batch: Batch,
+  answerOf: (verdict: AddVerdict) => T,
+  explain: (error: unknown) => unknown,
+): (answers: readonly Answer[]) => T {
   return (answers) => {
     const answer = answers[batch.taken++]!
-    if ('error' in answer) throw answer.error
+    if ('error' in answer) throw explain(answer.error)
     return answerOf(answer)
   }
 }

@@ -16,9 +16,16 @@ export type Listeners = Readonly<Record<TopicKind, Set<Listener>>>
 
 export const newListeners = (): Listeners => ({ wake: new Set(), done: new Set(), abort: new Set(), events: new Set() })
 
+type Kinds = Partial<Record<TopicKind, Collected>>
+
+/** Of a wake: it has no parts. */
+const nothing: Collected = { ids: [], events: [], completed: [] }
+
 export class Signals {
   readonly #crossesProcesses: boolean
-  #collected: Map<JobType, Partial<Record<TopicKind, Collected>>> | undefined
+  /** Nearly every call is about one type, and needs no map. */
+  #first: { readonly type: JobType; readonly kinds: Kinds } | undefined
+  #others: Map<JobType, Kinds> | undefined
 
   /** @param crossesProcesses hints are sent to other processes too: they are collected even without a listener in this one */
   constructor(crossesProcesses = false) {
@@ -30,7 +37,7 @@ export class Signals {
   }
 
   unwake(type: JobType): void {
-    const kinds = this.#collected?.get(type)
+    const kinds = this.#first?.type === type ? this.#first.kinds : this.#others?.get(type)
     if (kinds) delete kinds.wake
   }
 
@@ -55,35 +62,49 @@ export class Signals {
 
   /** Notifies the listeners of this process. Returns the hints for other processes. */
   send(): Signal[] {
-    if (!this.#collected) return []
     const hints: Signal[] = []
-    // Written out, without #signals(): nearly every call sends one.
-    for (const [type, kinds] of this.#collected) {
+    // Written out, without #all(): nearly every call sends one.
+    if (this.#first) this.#sendOf(this.#first.type, this.#first.kinds, hints)
+    if (this.#others) for (const [type, kinds] of this.#others) this.#sendOf(type, kinds, hints)
+    return hints
+  }
+
+  #sendOf(type: JobType, kinds: Kinds, hints: Signal[]): void {
+    for (const kind in kinds) {
+      const signal = signalOf(type.name, kind as TopicKind, kinds[kind as TopicKind]!)
+      notify(type.listeners, signal)
+      if (this.#crossesProcesses && signal.kind !== 'events') hints.push(signal)
+    }
+  }
+
+  /** The hints for other processes, for drivers that send them with the commit. */
+  hintsForOthers(): Signal[] {
+    const hints: Signal[] = []
+    for (const [type, kinds] of this.#all()) {
       for (const kind in kinds) {
-        const signal = signalOf(type.name, kind as TopicKind, kinds[kind as TopicKind]!)
-        notify(type.listeners, signal)
-        if (this.#crossesProcesses && signal.kind !== 'events') hints.push(signal)
+        if (kind !== 'events') hints.push(signalOf(type.name, kind as TopicKind, kinds[kind as TopicKind]!))
       }
     }
     return hints
   }
 
-  /** The hints for other processes, for drivers that send them with the commit. */
-  hintsForOthers(): Signal[] {
-    return [...this.#signals()].flatMap(([, signal]) => (signal.kind === 'events' ? [] : [signal]))
-  }
-
-  *#signals(): Iterable<[JobType, Signal]> {
-    for (const [type, kinds] of this.#collected ?? []) {
-      for (const kind in kinds) yield [type, signalOf(type.name, kind as TopicKind, kinds[kind as TopicKind]!)]
-    }
+  *#all(): Iterable<readonly [JobType, Kinds]> {
+    if (this.#first) yield [this.#first.type, this.#first.kinds]
+    yield* this.#others ?? []
   }
 
   #of(type: JobType, kind: TopicKind): Collected {
-    this.#collected ??= new Map()
-    let kinds = this.#collected.get(type)
-    if (!kinds) this.#collected.set(type, (kinds = {}))
-    return (kinds[kind] ??= { ids: [], events: [], completed: [] })
+    const kinds = this.#kindsOf(type)
+    return (kinds[kind] ??= kind === 'wake' ? nothing : { ids: [], events: [], completed: [] })
+  }
+
+  #kindsOf(type: JobType): Kinds {
+    if (!this.#first) this.#first = { type, kinds: {} }
+    if (this.#first.type === type) return this.#first.kinds
+    this.#others ??= new Map()
+    let kinds = this.#others.get(type)
+    if (!kinds) this.#others.set(type, (kinds = {}))
+    return kinds
   }
 }
 

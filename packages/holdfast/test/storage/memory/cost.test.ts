@@ -3,7 +3,8 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { MemoryStorage } from 'holdfast'
+import { promiseHooks } from 'node:v8'
+import { MemoryStorage, Queue } from 'holdfast'
 import { type NewJob } from 'holdfast/storage'
 import { Heap, type HeapSlot } from '../../../src/storage/memory/heap.ts'
 import { SortedList } from '../../../src/storage/memory/sorted-list.ts'
@@ -154,4 +155,18 @@ test('[F24] a claim of a group takes as many steps with a hundred thousand waiti
     costs.push(await steps(async () => void (await claim('second'))))
   }
   assert.ok(costs[1]! <= costs[0]!, `${costs[1]} steps and ${costs[0]}`)
+})
+
+test('a request makes at most 27 promises, the handler of the job included', async (t) => {
+  const queue = new Queue<number, number>({ storage: new MemoryStorage(), concurrency: 10 })
+  queue.execute(async ({ payload }) => payload)
+  await queue.start()
+  t.after(() => queue.stop())
+  for (let n = 0; n < 100; n++) await queue.enqueueAndWait(`warm-${n}`, n)
+  let promises = 0
+  const requests = 320
+  const stop = promiseHooks.onInit(() => promises++)
+  for (let n = 0; n < requests; n++) await queue.enqueueAndWait(`job-${n}`, n)
+  stop()
+  assert.ok(promises / requests <= 27, `${promises / requests} promises`)
 })
