@@ -16,8 +16,10 @@ import { MemoryStorage, type Storage } from 'holdfast'
 import { SqliteStorage } from 'holdfast/sqlite'
 import type { PeerCard, PeersConfig, PeersReady } from './peers.ts'
 
-export interface ManyPeersOptions extends Pick<FederationOptions, 'profile'> {
+export interface ManyPeersOptions extends Pick<FederationOptions, 'profile' | 'policies'> {
   readonly peers: number
+  /** Processes that answer for them, with as many peers each. @default 1 */
+  readonly processes?: number
   /** Of ten peers, so many are dead. @default 0 */
   readonly deadOfTen?: number
   /** Folder of the database; undefined for memory. */
@@ -34,12 +36,16 @@ export interface ManyPeers extends AsyncDisposable {
 }
 
 export async function startPeers(options: ManyPeersOptions): Promise<ManyPeers> {
-  const { peers: count, deadOfTen = 0, profile = 'hardened', folder, onSign } = options
+  const { peers: count, processes = 1, deadOfTen = 0, profile = 'hardened', folder, onSign, policies } = options
   const keys = generateKeyText()
   const { publicKey, encryptionPublicKey } = keys
-  const config: PeersConfig = { count, deadOfTen, sender: { publicKey, encryptionPublicKey } }
-  const child = fork(new URL('peers.ts', import.meta.url), [JSON.stringify(config)])
-  const [{ ports, peers }] = (await once(child, 'message')) as [PeersReady]
+  const config: PeersConfig = { count: count / processes, deadOfTen, sender: { publicKey, encryptionPublicKey } }
+  const children = Array.from({ length: processes }, () =>
+    fork(new URL('peers.ts', import.meta.url), [JSON.stringify(config)]),
+  )
+  const ready = await Promise.all(children.map(async (child) => (await once(child, 'message')) as [PeersReady]))
+  const ports = ready.flatMap(([one]) => one.ports)
+  const peers = ready.flatMap(([one]) => one.peers)
   const { storage, store } = options.place ?? placeIn(folder)
   const keyring = keyringFromBase64(keys)
   const federation = createFederation({
@@ -47,6 +53,7 @@ export async function startPeers(options: ManyPeersOptions): Promise<ManyPeers> 
     origin: 'http://sender.test',
     storage,
     store,
+    ...(policies && { policies }),
     keyring: {
       current: (use) => keyring.current(use),
       byKid: (kid) => keyring.byKid(kid),
@@ -62,8 +69,10 @@ export async function startPeers(options: ManyPeersOptions): Promise<ManyPeers> 
     peers,
     [Symbol.asyncDispose]: async () => {
       await federation.stop({ graceMs: 0 })
-      if (child.connected) child.disconnect()
-      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+      for (const child of children) {
+        if (child.connected) child.disconnect()
+        if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+      }
     },
   }
 }

@@ -13,6 +13,7 @@ import type { Keyring } from './keyring.ts'
 import { LoopTurns } from './loop-turns.ts'
 import { FederationMetrics } from './metrics/federation-metrics.ts'
 import { contactName, PeerContacts } from './peers/contacts.ts'
+import { Drains } from './peers/drains.ts'
 import { peerHolds } from './peers/holds.ts'
 import { peerGroup, peerSlots } from './peers/slots.ts'
 import type { Policies, Profile } from './policies.ts'
@@ -95,7 +96,7 @@ function contactsOf(
   { clock, logger, policies }: FederationParts,
   { deliveryQueue, healthCheckQueue }: FederationQueues,
   context: () => SendingContext,
-): Pick<SendingContext, 'contacts' | 'heard' | 'scheduleHealthCheck'> {
+): Pick<SendingContext, 'contacts' | 'drains' | 'heard' | 'scheduleHealthCheck'> {
   const dependencies = {
     holds: peerHolds(deliveryQueue.queue),
     scheduleContact: async (serverUrl: string, id: string, runAt: number) => {
@@ -113,5 +114,5 @@ function contactsOf(
       )
     })
   }
-  return { contacts, heard, scheduleHealthCheck: async () => {} }
+  return { contacts, drains: new Drains(clock), heard, scheduleHealthCheck: async () => {} }
 }

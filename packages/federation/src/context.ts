@@ -4,6 +4,7 @@ import type { Clock, Logger } from 'holdfast'
 import type { Backlogs } from './backlogs.ts'
 import type { HttpClient } from './http/client.ts'
 import type { PeerContacts } from './peers/contacts.ts'
+import type { Drains } from './peers/drains.ts'
 import type { PeerState } from './peers/peer-state.ts'
 import type { PeerSlots } from './peers/slots.ts'
 import type { Keyring } from './keyring.ts'
@@ -75,5 +76,7 @@ export interface SendingContext extends FederationContext {
   readonly backlogs: Backlogs
   /** Turns of the event loop. The receiving side has its own: a flood of messages must not hold up deliveries. */
   readonly turns: LoopTurns
+  /** The pace of peers with a long backlog. Only in the profile `hardened`. */
+  readonly drains?: Drains
   readonly scheduleHealthCheck: (serverUrl: string, attempt: number) => Promise<void>
 }

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test, type TestContext } from 'node:test'
 import { SqliteStorage } from 'holdfast/sqlite'
+import { systemClock } from 'holdfast/storage'
 import type { Federation } from '../src/federation.ts'
 import type { InboundHandlers } from '../src/inbound/handlers.ts'
 import { sqliteStore } from '../src/store/sqlite/sqlite-store.ts'
@@ -149,10 +150,18 @@ test('a follow is taken back: the unfollow arrives after the follow, with the in
       return { apply: () => void seen.push('unfollow') }
     },
   }
-  const [alpha, beta] = (await servers(t, 2, (index) => (index === 0 ? {} : { handlers }))) as [Federation, Federation]
+  const day = 86_400_000
+  const follower = { skewMs: -10 * day }
+  const clock = { ...systemClock, now: () => systemClock.now() + follower.skewMs }
+  const [alpha, beta] = (await servers(t, 2, (index) => (index === 0 ? { clock } : { handlers }))) as [
+    Federation,
+    Federation,
+  ]
   const request = { followerId: 'alice', followingId: 'bob', serverUrl: beta.origin! }
   assert.equal(await alpha.unfollow(request), false)
+  // The follow is ten days old when it is taken back.
   const { follow } = await alpha.follow(request)
+  follower.skewMs = 0
   assert.equal(await alpha.unfollow(request), true)
   assert.equal(await alpha.unfollow(request), false)
   await alpha.start()

@@ -11,6 +11,8 @@ import type { Delivered } from './process.ts'
 
 /** Statuses that a repetition does not change. */
 const final: ReadonlySet<number> = new Set([400, 404, 405, 410, 413, 415, 421, 422, 501])
+/** Statuses below 500 that mean "not now". They concern the peer, until they concern one delivery alone. */
+const notNow: ReadonlySet<number> = new Set([408, 425, 429])
 /** Codes of a reply that is no valid acknowledgement, such as the page of a server under maintenance. */
 const badReplies: ReadonlySet<FederationErrorCode> = new Set<FederationErrorCode>([
   'RESPONSE_NOT_JSON',
@@ -21,7 +23,7 @@ const badReplies: ReadonlySet<FederationErrorCode> = new Set<FederationErrorCode
 ])
 /** Attempts of a delivery that is redirected, forbidden or answered without a valid acknowledgement. */
 const maxAnswered = 3
-/** Errors of the server after which a delivery is given up, if the server accepts others. */
+/** Answers of "not now" or of an error of the server after which a delivery is given up, if the server accepts others. */
 const maxRefused = 8
 
 /** @param transmit sends the delivery */
@@ -70,12 +72,12 @@ async function afterError(
   const code = federationCodeOf(error)
   if (code === undefined) return error
   const { status = 0 } = error as { readonly status?: number }
-  const isAnswered = (status >= 300 && status <= 399) || status === 401 || status === 403
+  const isAnswered = status >= 300 && status <= 499 && !notNow.has(status)
   if (final.has(status) || isAnswered) {
     // The server answered: it is well, and refuses this delivery. A redirect may be a mistake of an hour, and who is forbidden may register
-    // again meanwhile, so these are repeated, at the expense of the delivery.
+    // again meanwhile, so these and rarer ones are repeated, at the expense of the delivery.
     await contacts.succeeded(context, origin)
-    if (isAnswered && attempt < maxAnswered) return error
+    if (!final.has(status) && attempt < maxAnswered) return error
     const message = `delivery to ${origin}: the server answered ${status}. The delivery ended.`
     return endAndKeep(context, id, 'HTTP_STATUS', message, error)
   }
@@ -84,7 +86,7 @@ async function afterError(
     return attempt < maxAnswered ? error : endAndKeep(context, id, code, (error as Error).message, error)
   }
   if (code !== 'TRANSPORT' && code !== 'HTTP_STATUS' && code !== 'DISCOVERY_FAILED') return error
-  if (status >= 500 && (await context.store.deliveries.refused(id)) >= maxRefused) {
+  if (status > 0 && (await context.store.deliveries.refused(id)) >= maxRefused) {
     const { createdAt = startedAt } = (await context.store.deliveries.get(id)) ?? {}
     const { lastSuccessAt = 0 } = (await context.store.peerStates.get(origin)) ?? {}
     const message = `delivery to ${origin}: the server accepts others and answers ${status} to this one. The delivery ended.`

@@ -41,6 +41,8 @@ export async function processFederationDelivery(
   acceptedAt?: number,
 ): Promise<Delivered> {
   const { id: jobId, name, signal, attempt } = job
+  // A peer with a long backlog makes room for others.
+  await context.drains?.take(job.data.serverUrl)
   // Many attempts start at once.
   await context.turns.take()
   try {

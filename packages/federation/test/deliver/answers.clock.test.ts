@@ -52,7 +52,7 @@ const isOf = (plain: string, followerId: string): boolean => plain.includes(`"fo
 const stateOf = async ({ it, peer }: Subject): Promise<PeerState | undefined> =>
   (await it.federation.peers.explain(peer.origin)).contact
 
-for (const status of [302, 401, 403]) {
+for (const status of [302, 401, 403, 409, 451]) {
   test(`${status} concerns one delivery: it is repeated twice, and the others go on meanwhile`, async (t) => {
     const subject = await start(t)
     const { it, clock, peer } = subject
@@ -131,25 +131,27 @@ test('an error to a delivery that began before the last success does not hold it
   assert.equal((await stateOf(subject))?.state, 'healthy')
 })
 
-test('a delivery that alone draws errors of the server is given up after eight; an outage before does not count', async (t) => {
-  const subject = await start(t)
-  const { it, clock, peer } = subject
-  peer.mode = 'reset'
-  const id = await subject.enqueue('poison')
-  const end = clock.now() + 60 * minute
-  await passing(it, clock, () => clock.now() >= end, 5 * second)
-  let errors = 0
-  peer.onInbox = (plain) => (isOf(plain, 'poison') ? (errors++, { status: 500, body: {} }) : peer.followAck(plain))
-  peer.mode = 'up'
-  // Others succeed between its attempts.
-  for (let n = 0; subject.failed().length === 0; n++) {
-    await subject.enqueue(`other-${n}`)
-    const before = subject.delivered()
-    await passing(it, clock, () => subject.delivered() > before || subject.failed().length > 0, 5 * second)
-  }
-  assert.deepEqual([subject.failed(), errors], [['PEER_REFUSES'], 8])
-  assert.equal((await it.row(id))?.status, 'failed')
-})
+for (const status of [500, 429]) {
+  test(`a delivery that alone draws ${status} is given up after eight; an outage before does not count`, async (t) => {
+    const subject = await start(t)
+    const { it, clock, peer } = subject
+    peer.mode = 'reset'
+    const id = await subject.enqueue('poison')
+    const end = clock.now() + 60 * minute
+    await passing(it, clock, () => clock.now() >= end, 5 * second)
+    let errors = 0
+    peer.onInbox = (plain) => (isOf(plain, 'poison') ? (errors++, { status, body: {} }) : peer.followAck(plain))
+    peer.mode = 'up'
+    // Others succeed between its attempts.
+    for (let n = 0; subject.failed().length === 0; n++) {
+      await subject.enqueue(`other-${n}`)
+      const before = subject.delivered()
+      await passing(it, clock, () => subject.delivered() > before || subject.failed().length > 0, 5 * second)
+    }
+    assert.deepEqual([subject.failed(), errors], [['PEER_REFUSES'], 8])
+    assert.equal((await it.row(id))?.status, 'failed')
+  })
+}
 
 test('a contact after a second failure comes in time, although the first one was ended early', async (t) => {
   const subject = await start(t)

@@ -5,7 +5,7 @@ import { after, test, type TestContext } from 'node:test'
 import { createAdmin } from 'holdfast'
 import { type FakeClock, fakeClock } from 'holdfast/testing'
 import type { FederationOptions } from '../../src/create.ts'
-import { type Bench, bench, followPayload, own, passing } from '../seed/bench.ts'
+import { type Bench, bench, followPayload, own, passing, until } from '../seed/bench.ts'
 import { sqlitePlace } from '../seed/sqlite-place.ts'
 import { type TestPeer, World } from '../seed/world.ts'
 import { DELIVERY_QUEUE_NAME } from '../../src/jobs.ts'
@@ -71,6 +71,32 @@ test('[G6] after an outage all that waited arrives, each once; no attempt was sp
   assert.equal(peer.delivered.length, ids.length)
   assert.equal((await it.federation.peers.explain(peer.origin)).contact?.state, 'healthy')
   assert.equal((await it.federation.deliveryQueue.queue.counts()).pausedGroups.length, 0)
+})
+
+test('[G6] a peer that returns with a backlog goes at even distances while others have deliveries, and holds none of them up', async (t) => {
+  const { it, clock } = await start(t)
+  const [back, other] = [await it.peer(), await it.peer()]
+  for (const peer of [back, other]) await enqueue(it, peer, 1)
+  await passing(it, clock, () => deliveredTo(it, back) + deliveredTo(it, other) === 2)
+  await it.federation.peers.pause(back.origin, { by: 'test' })
+  await enqueue(it, back, 50)
+  await clock.advance(1_000)
+  await enqueue(it, other, 1)
+  await until(() => deliveredTo(it, other) === 2, 'the other peer before the drain')
+  await it.federation.peers.resume(back.origin, { by: 'test' })
+  await until(() => deliveredTo(it, back) === 1 + 32, 'the first burst')
+  // No time passes, so the drain stands still.
+  for (let n = 3; n <= 10; n++) {
+    await enqueue(it, other, 1)
+    await until(() => deliveredTo(it, other) === n, 'the other peer during the drain')
+  }
+  assert.equal(deliveredTo(it, back), 1 + 32)
+  const startedAt = clock.now()
+  while (deliveredTo(it, back) < 51) {
+    await clock.advance(3)
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+  assert.ok(clock.now() - startedAt < 30_000, `${clock.now() - startedAt} ms`)
 })
 
 test('[G6] an authenticated message of a peer brings the contact forward', async (t) => {

@@ -175,7 +175,9 @@ export async function passing(
   holds: () => boolean | Promise<boolean>,
   stepMs = 500,
 ): Promise<void> {
+  const deadline = performance.now() + 60_000
   while (!(await holds())) {
+    if (performance.now() > deadline) throw new Error('what the test waits for does not happen, or not within 60 s')
     const { types } = await storage.count({ types: [deliveryType] })
     if ((types[0]?.states.processing ?? 0) === 0) await clock.advance(stepMs)
     else await new Promise((resolve) => setTimeout(resolve, 1))
