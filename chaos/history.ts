@@ -159,23 +159,29 @@ export const wasCalled = (job: JobHistory, verb: OperatorVerb): boolean =>
 
 /**
  * The fences of the runs that the storage knows. A claim is not waited for on replicas: a failover may forget it, and then the number of its
- * attempt is given again, under another fence (reliability of `replicated`). A run whose outcome was recorded is never forgotten. The worker
- * may note the start of such a run after the fault began: the answer was on its way.
+ * attempt is given again, under another fence, or the outcome of the attempt before it is accepted (reliability of `replicated`). A primary
+ * that was stopped answers the calls in its socket before it learns that it is one no more. A run whose outcome was recorded is never
+ * forgotten. The worker may note the start of such a run after the fault began: the answer was on its way.
  */
 export function knownRuns({ entries, failovers }: JobHistory): string[] {
   const runs = entries.filter((entry) => entry.what === 'started')
-  const recorded = entries.flatMap((entry) =>
-    entry.what === 'settled' && entry.verdict === 'settled' ? [entry.fence] : [],
-  )
+  const settled = entries.flatMap((entry) => (entry.what === 'settled' && entry.verdict === 'settled' ? [entry] : []))
   const isForgotten = ({ at, fence }: (typeof runs)[number]): boolean =>
-    !recorded.includes(fence) &&
-    runs.some(
-      (next) =>
-        next.fence !== fence &&
-        attemptOf(next.fence) <= attemptOf(fence) &&
-        failovers.some(({ from, to }) => to > at && from < next.at),
-    )
+    !settled.some((other) => other.fence === fence) &&
+    [
+      ...runs.filter((next) => next.fence !== fence && attemptOf(next.fence) <= attemptOf(fence)),
+      ...settled.filter((other) => other.at > at && attemptOf(other.fence) < attemptOf(fence)),
+    ].some((later) => failovers.some(({ from, to }) => to > at && from < later.at))
   return runs.filter((run) => !isForgotten(run)).map(({ fence }) => fence)
+}
+
+/**
+ * Whether a failover may have forgotten what a run reported: a heartbeat is not waited for on replicas. Its outcome is.
+ * @param endedAt when the outcome was told
+ */
+export function mayLackReports({ entries, failovers }: JobHistory, fence: string, endedAt: number): boolean {
+  const startedAt = entries.find((entry) => entry.what === 'started' && entry.fence === fence)?.at ?? -Infinity
+  return failovers.some(({ from, to }) => to > startedAt && from < endedAt)
 }
 
 /** Whether the record may be absent: it expired or was removed. */

@@ -1,6 +1,7 @@
-// In no interval of a rate do jobs start that weigh more than its limit, by the storage's clock. (S16)
+// In no interval of a rate do jobs start that weigh more than its limit, by the storage's clock. A start that a failover forgot does not
+// count: the storage cannot know of it. (S16)
 
-import { type History, type Violation, violation } from '../history.ts'
+import { type History, type JobHistory, knownRuns, type Violation, violation } from '../history.ts'
 import type { Entry } from '../entries.ts'
 import { limitsOf } from '../limits.ts'
 
@@ -31,7 +32,7 @@ export function ratesHold(history: History): Violation[] {
 export function windowsOf({ jobs }: History): { from: number; weight: number; starts: readonly Start[] }[] {
   const starts = jobs
     .filter(({ type }) => type === 'rated')
-    .flatMap(({ entries, weight }) => entries.flatMap((entry) => startOf(entry, weight)))
+    .flatMap(startsOf)
     .toSorted((one, other) => one.at - other.at)
   return starts.map(({ at: from }, index) => {
     const end = starts.findIndex(({ at }) => at >= from + perMs)
@@ -40,5 +41,9 @@ export function windowsOf({ jobs }: History): { from: number; weight: number; st
   })
 }
 
-const startOf = (entry: Entry, weight: number): Start[] =>
-  entry.what === 'started' ? [{ at: entry.claimedAt, weight, entry }] : []
+function startsOf(job: JobHistory): Start[] {
+  const known = new Set(knownRuns(job))
+  return job.entries.flatMap((entry) =>
+    entry.what === 'started' && known.has(entry.fence) ? [{ at: entry.claimedAt, weight: job.weight, entry }] : [],
+  )
+}

@@ -1,8 +1,8 @@
 // Progress and log lines are of the run that held the job. Once an outcome is recorded, every line of its run is on the record:
-// once, and in order. (S6, F27)
+// once, and in order. A failover while it ran may have forgotten some of them, which a heartbeat brought. (S6, F27)
 
 import { attemptOf } from '../entries.ts'
-import { type JobHistory, type LoggedLine, timesAsked, type Violation, violation } from '../history.ts'
+import { type JobHistory, type LoggedLine, mayLackReports, timesAsked, type Violation, violation } from '../history.ts'
 
 /** The worker estimates the storage's clock. */
 const toleranceMs = 5
@@ -40,6 +40,8 @@ function staleProgress(job: JobHistory): Violation[] {
   if (ended?.what !== 'ended' || ended.lines === 0) return []
   const { progress } = record!
   if (progress?.fence === last.fence && progress.step === ended.lines) return []
+  const settled = entries.find((entry) => entry.what === 'settled' && entry.fence === last.fence)
+  if (mayLackReports(job, last.fence, settled?.at ?? Infinity)) return []
   const shown = progress ? `step ${progress.step} of ${progress.fence}` : 'none'
   return [violation('stale', `${id}: ${last.fence} ended it, and its progress is ${shown}`, job)]
 }
@@ -62,7 +64,7 @@ function wrongLines(job: JobHistory, lines: readonly LoggedLine[]): Violation[] 
     const ended = entries.find((other) => other.what === 'ended' && other.fence === entry.fence)
     if (ended?.what !== 'ended') continue
     const steps = new Set(linesOf.get(entry.fence)?.map(({ step }) => step))
-    if (steps.size === ended.lines) continue
+    if (steps.size === ended.lines || mayLackReports(job, entry.fence, entry.at)) continue
     const sentence = `${id}: ${entry.fence} logged ${ended.lines} lines, and ${steps.size} of them are on the record`
     return [violation('reports', sentence, job)]
   }
