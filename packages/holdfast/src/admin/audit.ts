@@ -58,6 +58,9 @@ const keptMs = 30 * 86_400_000
 const longest = 512
 /** Instants are counted down from here, so that a list begins with the latest. */
 const lastInstant = 9_999_999_999_999
+/** Numbers of entries are counted down, too: those of one process and millisecond have the order in which they were made. */
+const lastNumber = 999_999
+let entries = 0
 
 interface AuditLogOptions {
   /** Entries on their way: those of a handle and of all that were made of it by as(), which end with its connection. */
@@ -95,7 +98,9 @@ export class AuditLog implements AdminAudit {
       what: what.length > longest ? `${what.slice(0, longest - 1)}…` : what,
       ...(refused && { refused }),
     }
-    const key = [...root, `${String(lastInstant - at).padStart(13, '0')} ${clock.newId()}`]
+    const number = lastNumber - (entries++ % lastNumber)
+    const [instant, place] = [String(lastInstant - at).padStart(13, '0'), String(number).padStart(6, '0')]
+    const key = [...root, `${instant} ${place} ${clock.newId()}`]
     const write = whenConnected(() => kv.set(key, Buffer.from(JSON.stringify(entry)), { ttlMs: keptMs }))
       // The guard of the storage tells its failures.
       .catch(() => {})

@@ -95,6 +95,15 @@ export function insightTests(driver: TestDriver): void {
     await assert.rejects(grace.types(), { code: 'CLOSED' })
   })
 
+  test('[F43] audit: entries of one millisecond have the order in which they were made', async (t) => {
+    const { admin } = await opened(t, driver)
+    const grace = admin.as('grace')
+    const made = Array.from({ length: 30 }, (_, n) => `change ${n}`)
+    await Promise.all(made.map((what, n) => (n % 2 === 0 ? admin : grace).audit.record({ what })))
+    const { items } = await admin.audit.list()
+    assert.deepEqual(items.map(({ what }) => what).toReversed(), made)
+  })
+
   test('[F43] audit: a handle that is closed has written the entries of all that were made of it', async (t) => {
     const { storage } = await opened(t, driver)
     const admin = createAdmin({ storage })
