@@ -102,7 +102,7 @@ export const actions: Readonly<Record<string, (at: At) => Promise<void>>> = {
     await at.page.getByText('No job matches').waitFor()
   },
   async 'remove and retry all that match'(at) {
-    await go(at, '/jobs?q=type:webhooks state:cancelled')
+    await go(at, '/jobs?q=type:webhooks')
     for (const word of ['Retry', 'Remove'] as const) {
       await press(at.page, `${word} all…`)
       const dialog = at.page.getByRole('dialog')

@@ -95,6 +95,57 @@ for (const [path, ready, text] of views) {
   )
 }
 
+test('no hyphen breaks a name that has room, in any table at 1,180 px', { skip }, async () => {
+  for (const [path, ready, name] of [
+    ['/', 'table', 'check-address'],
+    ['/types', 'table', 'check-address'],
+    ['/limits', 'table', 'check-address'],
+    ['/job?face=queue&name=mail&id=mail-6&tab=attempts', '[role=tabpanel] table', 'mailer-1'],
+  ] as const) {
+    await go(path, ready)
+    const heights = await page
+      .locator('td bdi, th bdi')
+      .filter({ hasText: new RegExp(`^${name}$`) })
+      .evaluateAll((found) => found.map((one) => Math.round(one.getBoundingClientRect().height)))
+    assert.ok(heights.length > 0 && heights.every((height) => height <= 24), `${path}: ${heights.join()}`)
+    assert.equal(await page.evaluate(wideTables), 0, path)
+  }
+})
+
+test('a filter that cannot be read is told once; nothing is offered for a list without jobs', { skip }, async () => {
+  await go('/jobs?q=state:broken', '.empty')
+  assert.match(await textOf('.filter-errors'), /There is no state 'broken'/)
+  assert.equal(await page.locator('.problem, .action-bar').count(), 0)
+  assert.equal((await textOf('main')).match(/There is no state/g)?.length, 1)
+  await go('/jobs?q=type:none', '.empty')
+  assert.match(await textOf('.empty'), /No job matches/)
+  assert.equal(await page.locator('.action-bar button:disabled').count(), 3)
+})
+
+test('at 390 px the tab that the URL names is in sight, and the words of an axis do not meet', { skip }, async (t) => {
+  const context = await browser.newContext({ viewport: { width: 390, height: 844 } })
+  t.after(() => context.close())
+  const narrow = watch(await context.newPage())
+  await narrow.goto(`${server.url}/job?face=queue&name=mail&id=mail-6&tab=details`)
+  await narrow.waitForSelector('[role=tabpanel] dl')
+  const [tab, list] = await Promise.all(
+    ['[role=tab][aria-selected=true]', '[role=tablist]'].map((one) => narrow.locator(one).boundingBox()),
+  )
+  assert.ok(tab!.x >= list!.x && tab!.x + tab!.width <= list!.x + list!.width, JSON.stringify([tab, list]))
+  for (const range of ['15m', '1h', '24h', '30d']) {
+    await narrow.goto(`${server.url}/?range=${range}`)
+    await narrow.waitForSelector('.chart-times')
+    const overlaps = await narrow.locator('.chart-times').evaluateAll((axes) =>
+      axes.flatMap((axis) => {
+        const boxes = [...axis.children].map((one) => one.getBoundingClientRect()).filter(({ width }) => width > 0)
+        const sorted = boxes.toSorted((a, b) => a.left - b.left)
+        return sorted.filter((box, index) => index > 0 && box.left < sorted[index - 1]!.right)
+      }),
+    )
+    assert.equal(overlaps.length, 0, range)
+  }
+})
+
 test('the overview loads at most 60 kB of files after gzip, and none from elsewhere', { skip }, async (t) => {
   const context = await browser.newContext()
   t.after(() => context.close())

@@ -91,10 +91,10 @@ for (const { name, path, theme = 'light', width = 1_180, press, button } of isAl
   await page.waitForSelector('.foot .dot.open')
   await page.waitForSelector('.panel, .finding, .empty, .problem')
   if (button !== undefined) await page.getByRole('button', { name: button, exact: true }).first().click()
-  if (press !== undefined) {
-    await page.keyboard.press(press)
-    await page.waitForSelector('dialog[open]')
-  }
+  if (press !== undefined) await page.keyboard.press(press)
+  // The one button without a dialogue opens the rest of the navigation.
+  const opened = button === 'More' ? '.nav-more.open' : 'dialog[open]'
+  if (button !== undefined || press !== undefined) await page.waitForSelector(opened)
   if (press === 'e') {
     const text = await page.inputValue('#replay-payload')
     await page.fill('#replay-payload', text.replace('ada@down.example', 'ada@example.com'))

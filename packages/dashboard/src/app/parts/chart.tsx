@@ -35,8 +35,8 @@ export interface ChartProps {
 
 const [width, height] = [600, 120]
 const mostTimeTicks = 6
-/** Part of the axis at its end that has the word `now`. */
-const nowPlace = 0.15
+/** Part of the axis at its end that has the word `now`; on narrow screens. */
+const [nowPlace, narrowNowPlace] = [0.15, 0.22]
 
 export function Chart(props: ChartProps) {
   const { title, kind, series, times, stepMs, marks = [], tickText, valueText } = props
@@ -123,7 +123,11 @@ export function Chart(props: ChartProps) {
         </div>
         <span class="chart-times num muted" aria-hidden="true">
           {timeTicks(from, end - (end - from) * nowPlace, mostTimeTicks, zoneOffsetMs(end)).map((at) => (
-            <span key={at} style={{ left: percent(at) }}>
+            <span
+              key={at}
+              class={at > end - (end - from) * narrowNowPlace ? 'late' : undefined}
+              style={{ left: percent(at) }}
+            >
               {tickText(at)}
             </span>
           ))}

@@ -22,7 +22,7 @@ export function AttemptsTab({ job }: { readonly job: JobPageData }) {
             </th>
             <td data-label="Outcome">{outcome}</td>
             <td data-label="Worker">
-              <bdi>{workerId ?? '–'}</bdi>
+              <bdi class="name">{workerId ?? '–'}</bdi>
             </td>
             <td data-label="Began" class="num">
               {instant(startedAt)}

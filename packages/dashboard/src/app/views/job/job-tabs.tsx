@@ -1,6 +1,7 @@
 // The data of a job, by tab. The tab is in the URL.
 
 import type { ComponentChildren } from 'preact'
+import { useEffect } from 'preact/hooks'
 import type { JobPageData, ShownValue } from '../../../shared/api.ts'
 import { bytes } from '../../lib/words.ts'
 import { query, setQuery } from '../../state/location.ts'
@@ -16,10 +17,22 @@ interface Tab {
   readonly show: () => ComponentChildren
 }
 
+/** Px beside the current tab, so that the next one shows that there is more. */
+const tabMargin = 8
+
 export function JobTabs({ job }: { readonly job: JobPageData }) {
   const tabs = tabsOf(job)
   const wanted = query.value.get('tab')
   const current = tabs.find(({ id }) => id === wanted) ?? tabs[0]!
+  // On a narrow screen the list of tabs scrolls: the one that the URL names may be out of sight.
+  useEffect(() => {
+    const tab = document.querySelector<HTMLElement>(`#tab-${current.id}`)
+    const list = tab?.parentElement
+    if (!tab || !list) return
+    const [from, to] = [tab.offsetLeft - list.offsetLeft, tab.offsetLeft - list.offsetLeft + tab.offsetWidth]
+    if (from < list.scrollLeft) list.scrollLeft = from - tabMargin
+    else if (to > list.scrollLeft + list.clientWidth) list.scrollLeft = to - list.clientWidth + tabMargin
+  }, [current.id])
   const move = (event: KeyboardEvent): void => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
     if (step === undefined) return

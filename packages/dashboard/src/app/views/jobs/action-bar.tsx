@@ -13,6 +13,8 @@ const actions: readonly (readonly [action: JobAction, word: string, permission: 
 
 interface ActionBarProps {
   readonly q: string
+  /** No job matches: the buttons keep their place, so that the page does not move when one does. */
+  readonly isEmpty: boolean
   /** Number of selected jobs. */
   readonly chosen: number
   readonly onAct: (action: JobAction) => void
@@ -22,7 +24,7 @@ interface ActionBarProps {
   readonly onClear: () => void
 }
 
-export function ActionBar({ q, chosen, onAct, onActAll, onRunNow, onClear }: ActionBarProps) {
+export function ActionBar({ q, isEmpty, chosen, onAct, onActAll, onRunNow, onClear }: ActionBarProps) {
   const allowed = actions.filter(([, , permission]) => may(permission))
   if (allowed.length === 0) return null
   return (
@@ -35,6 +37,7 @@ export function ActionBar({ q, chosen, onAct, onActAll, onRunNow, onClear }: Act
           key={action}
           type="button"
           class="small"
+          disabled={isEmpty}
           onClick={() => (chosen > 0 ? onAct(action) : onActAll(action))}
         >
           {word}

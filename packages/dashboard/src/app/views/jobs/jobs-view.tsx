@@ -2,6 +2,7 @@
 
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { JobRow, JobsPage } from '../../../shared/api.ts'
+import { parseFilter } from '../../../shared/filter.ts'
 import type { JobAction } from '../../../shared/states.ts'
 import { jobPath } from '../../lib/links.ts'
 import { changeJobs } from '../../lib/run-action.ts'
@@ -19,7 +20,9 @@ import { LookOn } from './look-on.tsx'
 
 export function JobsView() {
   const [q, cursor, sort] = ['q', 'cursor', 'sort'].map((name) => query.value.get(name) ?? undefined)
-  const live = useLive<JobsPage>(to('jobs', { q, cursor, sort }))
+  // The filter bar says what is wrong with a filter; the server would say the same.
+  const isWrong = q !== undefined && parseFilter(q).errors.length > 0
+  const live = useLive<JobsPage>(isWrong ? undefined : to('jobs', { q, cursor, sort }))
   const [held, setHeld] = useState<typeof live>()
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const [dialog, setDialog] = useState<{ readonly action: JobAction; readonly target: BulkTarget }>()
@@ -50,6 +53,7 @@ export function JobsView() {
     if (jobs.length === 1 && action !== 'remove') void changeJobs(action, jobs)
     else if (jobs.length > 0) setDialog({ action, target: { jobs } })
   }
+  const isEmpty = shown.answer?.data.items.length === 0 && shown.answer.data.nextCursor === undefined
   useKeys({
     j: () => move(1),
     k: () => move(-1),
@@ -82,10 +86,11 @@ export function JobsView() {
         </div>
       </header>
       <FilterBar types={shown.answer?.data.types ?? []} items={items} />
-      <JobHistogram q={q} sort={sort} />
-      {(shown.answer || !shown.problem) && (
+      {!isWrong && <JobHistogram q={q} sort={sort} />}
+      {!isWrong && (shown.answer || !shown.problem) && (
         <ActionBar
           q={q ?? ''}
+          isEmpty={isEmpty}
           chosen={chosen.length}
           onAct={act}
           onActAll={(action) => setDialog({ action, target: { q: q ?? '' } })}
@@ -93,33 +98,40 @@ export function JobsView() {
           onClear={() => setSelected(new Set())}
         />
       )}
-      <Loaded live={shown} what="Reading the list">
-        {(page) => (
-          <>
-            {page.items.length === 0 ? (
-              page.nextCursor === undefined ? (
-                <NoJobs q={q} />
+      {isWrong ? (
+        <WrongFilter />
+      ) : (
+        <Loaded live={shown} what="Reading the list">
+          {(page) => (
+            <>
+              {page.items.length === 0 ? (
+                page.nextCursor === undefined ? (
+                  <NoJobs q={q} />
+                ) : (
+                  <LookOn key={place} q={q} sort={page.sort} cursor={page.nextCursor} />
+                )
               ) : (
-                <LookOn key={place} q={q} sort={page.sort} cursor={page.nextCursor} />
-              )
-            ) : (
-              <JobsTable
-                items={page.items}
-                selected={selected}
-                current={current}
-                onToggle={toggle}
-                onToggleAll={() => setSelected(chosen.length === items.length ? new Set() : new Set(items.map(keyOf)))}
-              />
-            )}
-            {page.truncated && (
-              <p class="muted">
-                The storage has no index for this filter or order, and looked at a part of the jobs. There may be more.
-              </p>
-            )}
-            <Pager page={page} cursor={cursor} />
-          </>
-        )}
-      </Loaded>
+                <JobsTable
+                  items={page.items}
+                  selected={selected}
+                  current={current}
+                  onToggle={toggle}
+                  onToggleAll={() =>
+                    setSelected(chosen.length === items.length ? new Set() : new Set(items.map(keyOf)))
+                  }
+                />
+              )}
+              {page.truncated && (
+                <p class="muted">
+                  The storage has no index for this filter or order, and looked at a part of the jobs. There may be
+                  more.
+                </p>
+              )}
+              <Pager page={page} cursor={cursor} />
+            </>
+          )}
+        </Loaded>
+      )}
       {dialog && (
         <BulkDialog
           action={dialog.action}
@@ -134,13 +146,31 @@ export function JobsView() {
   )
 }
 
+function WrongFilter() {
+  return (
+    <Empty title="The filter cannot be read">
+      <p>
+        Correct what is said above, or search for <Conditions />
+      </p>
+    </Empty>
+  )
+}
+
+function Conditions() {
+  return (
+    <>
+      <code>state:failed</code>, <code>type:mail</code>, <code>error:ECONN*</code>, <code>age&gt;1h</code>, a search
+      field such as <code>customerId:c-42</code>, or an id.
+    </>
+  )
+}
+
 function NoJobs({ q }: { readonly q: string | undefined }) {
   return (
     <Empty title={q ? 'No job matches' : 'No job yet'}>
       <p>
         {q ? 'Remove a condition, or search for ' : 'Jobs appear here as they are added. Search for '}
-        <code>state:failed</code>, <code>type:mail</code>, <code>error:ECONN*</code>, <code>age&gt;1h</code>, a search
-        field such as <code>customerId:c-42</code>, or an id.
+        <Conditions />
       </p>
     </Empty>
   )

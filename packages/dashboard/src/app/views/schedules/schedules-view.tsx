@@ -77,7 +77,7 @@ function Row({ schedule, onEdit }: RowProps) {
           </a>
         </span>
       </th>
-      <td data-label="Rule">
+      <td data-label="Rule" class="whole">
         {words ?? <code>{cron ?? `${everyMs} ms`}</code>}
         {cron !== undefined && (
           <span class="line note wrap">

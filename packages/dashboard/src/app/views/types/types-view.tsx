@@ -56,7 +56,7 @@ export function TypesView() {
           ) : (
             <>
               <section class="panel" aria-label="Types">
-                <table class="cards">
+                <table class="cards dense">
                   <TableHead columns={columns} right={figures} hasActions={may('pause') || may('edit')} />
                   <tbody>
                     {found.types.map((type) => (
