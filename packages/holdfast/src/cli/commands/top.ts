@@ -53,6 +53,7 @@ async function watch(model: Top, { host, out, everyMs, size, keys }: Watching): 
   const ended = AbortSignal.any([host.interruption(), left.signal])
   const show = (): void => screen.draw(draw(model.view(), size()), size())
   screen.open()
+  const forget = host.onResize(show)
   try {
     const reading = (async () => {
       for await (const key of keys(ended)) {
@@ -70,6 +71,7 @@ async function watch(model: Top, { host, out, everyMs, size, keys }: Watching): 
     await reading
   } finally {
     left.abort()
+    forget()
     screen.close()
   }
   return 0
