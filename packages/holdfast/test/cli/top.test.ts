@@ -99,6 +99,7 @@ test('the message of a storage that does not answer goes when it answers again',
   isAway = true
   await top.refresh()
   assert.match(plain(top).join('\n'), /The storage does not answer: .*ECONNREFUSED/)
+  assert.match(plain(top)[0]!, /^holdfast top {2}\w+ {2}as of \d\d:\d\d:\d\dZ /)
   isAway = false
   await top.refresh()
   assert.doesNotMatch(plain(top).join('\n'), /does not answer/)
@@ -164,6 +165,23 @@ test('the command: the screen is opened, drawn, and restored when q is pressed',
   // No colors, and the line that keys act on is still seen.
   assert.ok(['1m', '2m', '31m', '32m', '33m', '36m'].every((style) => !out.includes(`\x1b[${style}`)))
   assert.ok(out.includes('\x1b[7mqueue.mail'))
+})
+
+test('a storage that does not answer has no figures: an error, and exit code 1 with --once', async () => {
+  const at = ['--url', 'redis://127.0.0.1:1']
+  const once = await start(['top', '--once', ...at]).ended
+  assert.deepEqual([once.code, once.out], [1, ''])
+  assert.match(once.errors, /^The storage does not answer: .*Check the address/)
+  const json = await start(['top', '--once', '--json', ...at]).ended
+  assert.equal(json.code, 1)
+  assert.match((JSON.parse(json.out) as { outage: string }).outage, /does not answer/)
+  const storage = new MemoryStorage()
+  const admin = createAdmin({ storage })
+  const top = new Top(admin, systemClock, 'memory')
+  assert.match(plain(top).join('\n'), /^Nothing was read yet\.$/m)
+  await top.refresh()
+  assert.match(plain(top).join('\n'), /^The storage has no jobs\.$/m)
+  await admin.close()
 })
 
 test('a terminal that changes its size is drawn anew at once', async (t) => {

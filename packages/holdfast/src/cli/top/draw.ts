@@ -33,15 +33,14 @@ const [fewLines, someLines] = [8, 13]
 /** The newest value. */
 const rate = (values: readonly number[]): string => `${(values.at(-1) ?? 0).toFixed(1)}/s`.padStart(9)
 
-function header({ driver, now, types, workers, rates, opened }: TopView, columns: number): Part[][] {
+function header(view: TopView, columns: number): Part[][] {
+  const { driver, now, types, workers, rates, opened, outage, readAt = now } = view
+  const time = outage === undefined ? `${clockText(now)}Z` : `as of ${clockText(readAt)}Z`
   const what = opened ? typeText(opened) : counted(types.length, 'type')
   const isNarrow = columns < narrowBelow
   const wide = Math.max(8, Math.min(40, Math.floor((columns - 44) / 2)))
   return [
-    [
-      { text: 'holdfast top', style: 'bold' },
-      `  ${driver}  ${clockText(now)}Z  ${what}, ${counted(workers.length, 'worker')}`,
-    ],
+    [{ text: 'holdfast top', style: 'bold' }, `  ${driver}  ${time}  ${what}, ${counted(workers.length, 'worker')}`],
     [
       'completed',
       rate(rates.completed),
@@ -84,7 +83,9 @@ function bodyOf(view: TopView, columns: number, room: number): Part[][] {
   )
   const noWorker: Part = { text: opened ? 'No worker serves it.' : 'No worker is alive.', style: 'yellow' }
   return [
-    ...(types.length === 0 ? [['The storage has no jobs.']] : top),
+    ...(types.length === 0
+      ? [[view.readAt === undefined ? 'Nothing was read yet.' : 'The storage has no jobs.']]
+      : top),
     ...(sections.workers ? [[], ...(workerLines.length === 0 ? [[noWorker]] : shownWorkers)] : []),
     ...(sections.failures ? [[], ...(failureLines.length === 0 ? [['No failed jobs.']] : failureLines)] : []),
   ]
