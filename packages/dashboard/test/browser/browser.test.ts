@@ -9,6 +9,7 @@ import type { Browser, Page } from 'playwright-core'
 import { createAdmin, MemoryStorage, Queue } from 'holdfast'
 import type { PeerActions } from '@holdfast/dashboard'
 import { findChromium } from '../../../../servers/find.ts'
+import { startProxy } from '../../../../servers/proxy.ts'
 import { isFull } from '../../../holdfast/test/full-size.ts'
 import { actions } from './actions.ts'
 import { openBrowser, type Served, serve } from './browser.ts'
@@ -408,6 +409,46 @@ test(
 )
 
 const textOfIn = (of: Page, selector: string): Promise<string> => of.locator(selector).first().innerText()
+
+test(
+  'a connection that is cut: the page says so, keeps its figures, and goes on when it is back',
+  { skip },
+  async (t) => {
+    const proxy = await startProxy(Number(new URL(server.url).port))
+    const own = watch(await browser.newPage(), /ERR_|Failed to load resource/)
+    t.after(async () => {
+      await own.close()
+      await proxy.stop()
+    })
+    await own.goto(server.url.replace(/:\d+/, `:${proxy.port}`))
+    await own.waitForSelector('.foot .dot.open')
+    await own.waitForSelector('.tile')
+    const figure = await textOfIn(own, '.tile-value')
+    proxy.refuse(true)
+    proxy.cut()
+    await own.getByText('The server does not answer.').first().waitFor()
+    assert.equal(await textOfIn(own, '.tile-value'), figure)
+    await own.getByRole('link', { name: 'Jobs' }).first().click()
+    await own.getByText('Reading the list failed (OFFLINE).').waitFor()
+    proxy.refuse(false)
+    await own.waitForSelector('.foot .dot.open')
+    await own.waitForSelector('table.jobs tbody tr')
+    assert.equal(await own.locator('.problem').count(), 0)
+  },
+)
+
+test('two viewers: what one does, the other sees by itself', { skip }, async (t) => {
+  const contexts = await Promise.all([browser.newContext(), browser.newContext()])
+  t.after(() => Promise.all(contexts.map((context) => context.close())))
+  const [one, other] = await Promise.all(contexts.map(async (context) => watch(await context.newPage())))
+  for (const viewer of [one!, other!]) {
+    await viewer.goto(`${server.url}/types`)
+    await viewer.getByRole('button', { name: 'Pause invoices', exact: true }).waitFor()
+  }
+  await one!.getByRole('button', { name: 'Pause invoices', exact: true }).click()
+  await other!.getByRole('button', { name: 'Resume invoices', exact: true }).click()
+  await one!.getByRole('button', { name: 'Pause invoices', exact: true }).waitFor()
+})
 
 test('an error of the filter is said at once', { skip }, async () => {
   await go('/jobs', '#filter')
