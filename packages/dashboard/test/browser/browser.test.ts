@@ -9,6 +9,7 @@ import type { Browser, Page } from 'playwright-core'
 import { createAdmin, MemoryStorage, Queue } from 'holdfast'
 import type { PeerActions } from '@holdfast/dashboard'
 import { findChromium } from '../../../../servers/find.ts'
+import { startProxy } from '../../../../servers/proxy.ts'
 import { isFull } from '../../../holdfast/test/full-size.ts'
 import { actions } from './actions.ts'
 import { openBrowser, type Served, serve } from './browser.ts'
@@ -347,6 +348,106 @@ test('keyboard: g j, /, j, x, Enter and back; the URL is the state', { skip }, a
   await page.keyboard.press('?')
   await page.getByRole('dialog').getByText('go to the workers').waitFor()
   await page.keyboard.press('Escape')
+})
+
+test('keyboard: Escape leaves a dialogue, and what was selected stays selected', { skip }, async () => {
+  await go('/jobs?q=state:failed', 'table.jobs tbody tr')
+  for (const key of ['j', 'x', 'j', 'x', 'c']) await page.keyboard.press(key)
+  await page.waitForSelector('dialog[open]')
+  await page.keyboard.press('Escape')
+  await page.waitForFunction(() => !document.querySelector('dialog[open]'))
+  assert.match(await textOf('.action-bar'), /^2 jobs selected/)
+})
+
+test(
+  'back returns to the row from which a job was opened; the next page begins at its top, without a gap',
+  { skip },
+  async (t) => {
+    const storage = new MemoryStorage()
+    const added = Array.from({ length: 120 }, (_, n) => ({
+      type: 'queue.many',
+      id: `many-${n}`,
+      token: `${n}`,
+      delayMs: 3_600_000,
+      retention: { completedMs: 1, failedMs: 1, cancelledMs: 1 },
+    }))
+    await storage.add(added)
+    const many = await serve(storage)
+    const own = watch(await browser.newPage({ viewport: { width: 1_180, height: 720 } }))
+    t.after(async () => {
+      await own.close()
+      await many.close()
+    })
+    await own.goto(`${many.url}/jobs`)
+    await own.waitForSelector('table.jobs tbody tr')
+    const link = own.locator('table.jobs tbody tr').nth(40).locator('th a')
+    await link.scrollIntoViewIfNeeded()
+    const left = await own.evaluate(() => scrollY)
+    assert.ok(left > 200, `${left}`)
+    await link.click()
+    await own.waitForSelector('.job-id')
+    assert.equal(await own.evaluate(() => scrollY), 0)
+    await own.goBack()
+    await own.waitForFunction((top) => scrollY === top, left)
+
+    // While the next page is read, the one before is shown: the list is never empty.
+    const seen = await own.evaluate(() => {
+      const counts: number[] = []
+      const observer = new MutationObserver(() => counts.push(document.querySelectorAll('table.jobs tbody tr').length))
+      observer.observe(document.querySelector('main')!, { childList: true, subtree: true })
+      ;(globalThis as unknown as { counts: number[] }).counts = counts
+      return counts.length
+    })
+    assert.equal(seen, 0)
+    const first = await textOfIn(own, 'table.jobs tbody th')
+    await own.getByRole('button', { name: 'Next page' }).click()
+    await own.waitForFunction((id) => document.querySelector('table.jobs tbody th')?.textContent !== id, first)
+    assert.equal(await own.evaluate(() => scrollY), 0)
+    const counts = await own.evaluate(() => (globalThis as unknown as { counts: number[] }).counts)
+    assert.ok(counts.length > 0 && counts.every((count) => count > 0), counts.join())
+  },
+)
+
+const textOfIn = (of: Page, selector: string): Promise<string> => of.locator(selector).first().innerText()
+
+test(
+  'a connection that is cut: the page says so, keeps its figures, and goes on when it is back',
+  { skip },
+  async (t) => {
+    const proxy = await startProxy(Number(new URL(server.url).port))
+    const own = watch(await browser.newPage(), /ERR_|Failed to load resource/)
+    t.after(async () => {
+      await own.close()
+      await proxy.stop()
+    })
+    await own.goto(server.url.replace(/:\d+/, `:${proxy.port}`))
+    await own.waitForSelector('.foot .dot.open')
+    await own.waitForSelector('.tile')
+    const figure = await textOfIn(own, '.tile-value')
+    proxy.refuse(true)
+    proxy.cut()
+    await own.getByText('The server does not answer.').first().waitFor()
+    assert.equal(await textOfIn(own, '.tile-value'), figure)
+    await own.getByRole('link', { name: 'Jobs' }).first().click()
+    await own.getByText('Reading the list failed (OFFLINE).').waitFor()
+    proxy.refuse(false)
+    await own.waitForSelector('.foot .dot.open')
+    await own.waitForSelector('table.jobs tbody tr')
+    assert.equal(await own.locator('.problem').count(), 0)
+  },
+)
+
+test('two viewers: what one does, the other sees by itself', { skip }, async (t) => {
+  const contexts = await Promise.all([browser.newContext(), browser.newContext()])
+  t.after(() => Promise.all(contexts.map((context) => context.close())))
+  const [one, other] = await Promise.all(contexts.map(async (context) => watch(await context.newPage())))
+  for (const viewer of [one!, other!]) {
+    await viewer.goto(`${server.url}/types`)
+    await viewer.getByRole('button', { name: 'Pause invoices', exact: true }).waitFor()
+  }
+  await one!.getByRole('button', { name: 'Pause invoices', exact: true }).click()
+  await other!.getByRole('button', { name: 'Resume invoices', exact: true }).click()
+  await one!.getByRole('button', { name: 'Pause invoices', exact: true }).waitFor()
 })
 
 test('an error of the filter is said at once', { skip }, async () => {

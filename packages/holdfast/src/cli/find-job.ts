@@ -18,6 +18,10 @@ export const idArgument = { name: 'id', summary: 'id of the job' } as const sati
   AnyCommand['arguments']
 >[number]
 
+/** For a job that findJob() did not find. */
+export const noJob = (id: string): string =>
+  `There is no job '${id}'. It was removed, its retention is over, or it is in another storage. Run holdfast jobs for those that there are.`
+
 /** Types that are asked at a time. */
 const atATime = 50
 

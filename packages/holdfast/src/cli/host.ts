@@ -24,6 +24,8 @@ export interface Host {
   interruption(): AbortSignal
   /** Reads keys one by one, until the signal aborts. Undefined: there is no terminal. */
   readonly keys: ((signal: AbortSignal) => AsyncIterable<string>) | undefined
+  /** Calls back when the size of the terminal has changed. @returns what ends it */
+  onResize(callback: () => void): () => void
   /** Calls back if the process ends by an error, so that a screen can be restored. @returns what ends it */
   onCrash(callback: () => void): () => void
   /** Name of the user of the system. */

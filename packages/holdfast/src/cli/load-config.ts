@@ -13,7 +13,7 @@ const fileNames = ['holdfast.config.ts', 'holdfast.config.js', 'holdfast.config.
 export async function loadConfig(given: string | undefined, cwd: string): Promise<HoldfastConfig | undefined> {
   const path = given === undefined ? fileNames.map((name) => resolve(cwd, name)).find(existsSync) : resolve(cwd, given)
   if (path === undefined) return undefined
-  if (!existsSync(path)) throw new UsageError(`--config: there is no file '${shortened(given!)}'.`)
+  if (!existsSync(path)) throw new UsageError(`--config: there is no file ${shortened(path)}. Check the path.`)
   const exported = await configOf(path, await importDefault(path))
   if (exported === undefined) {
     throw new UsageError(`${path} has no default export. Write: export default defineConfig({ storage, workers })`)

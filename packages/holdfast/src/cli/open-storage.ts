@@ -1,7 +1,7 @@
 // Opens a storage by its url: the only place of the command line that knows the drivers. Each is imported when it is asked for.
 // Invariant: no message quotes a url, which may hold a password.
 
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Storage } from '../storage/storage.ts'
 import { UsageError } from './usage-error.ts'
@@ -40,7 +40,15 @@ export async function openStorage({ url, schema, prefix, cwd, creates }: Storage
     const { RedisStorage } = await import('../storage/redis/index.ts')
     return new RedisStorage({ url, prefix })
   }
-  throw new UsageError(`--url: expected ${forms}${scheme === '' ? '' : `; there is no driver for '${scheme}:'`}.`)
+  if (scheme !== '') throw new UsageError(`--url: expected ${forms}; there is no driver for '${scheme}:'.`)
+  throw new UsageError(`--url: expected ${forms}.${meant(url, cwd)}`)
+}
+
+/** The name of a file or directory that exists may be quoted: it is no url with a password. */
+function meant(url: string, cwd: string): string {
+  const path = resolve(cwd, url)
+  if (url.includes('\0') || !existsSync(path)) return ''
+  return ` Did you mean ${statSync(path).isDirectory() ? 'file' : 'sqlite'}:${url}?`
 }
 
 const isPostgres = (scheme: string): boolean => scheme === 'postgres' || scheme === 'postgresql'
@@ -52,6 +60,9 @@ function pathOf(rest: string, cwd: string, creates: boolean, what: 'file' | 'dir
   if (given.includes('\0')) throw new UsageError('--url: the path has a character that no path can have.')
   if (given === ':memory:') throw new UsageError('--url: a storage in memory has no jobs that a command could see.')
   const path = resolve(cwd, given)
-  if (!creates && !existsSync(path)) throw new UsageError(`--url: there is no ${what} ${path}.`)
+  if (!creates && !existsSync(path)) {
+    const makers = 'A worker, holdfast enqueue and holdfast migrate make a new one.'
+    throw new UsageError(`--url: there is no ${what} ${path}. Check the path. ${makers}`)
+  }
   return path
 }

@@ -2,7 +2,7 @@
 
 import { parseArgs } from 'node:util'
 import { type AnyCommand, type OptionSpec, optionsOf } from './command.ts'
-import { shortened, unknownWord, UsageError } from './usage-error.ts'
+import { shortened, unknownWord, UsageError, wrongValue } from './usage-error.ts'
 import { kinds } from './values.ts'
 
 export interface Parsed {
@@ -54,7 +54,7 @@ function setOption(options: Map<string, unknown>, name: string, spec: OptionSpec
     return
   }
   if (text === undefined || text === '') throw new UsageError(`--${name} needs a value.`)
-  if (spec.values && !spec.values.includes(text)) throw unknownWord(`value of --${name}`, text, spec.values)
+  if (spec.values && !spec.values.includes(text)) throw wrongValue(`value of --${name}`, text, spec.values)
   const value = kinds[spec.kind].parse(name, text)
   options.set(name, spec.repeat ? [...((options.get(name) as unknown[] | undefined) ?? []), value] : value)
 }
@@ -66,7 +66,7 @@ function argumentsOf({ arguments: specs = [] }: AnyCommand, words: readonly stri
     const given = many ? left.splice(0) : left.splice(0, 1)
     if (given.length === 0 && !optional) throw new UsageError(`<${name}> is missing.`)
     if (given.includes('')) throw new UsageError(`<${name}> is empty.`)
-    if (values && given[0] !== undefined && !values.includes(given[0])) throw unknownWord(`<${name}>`, given[0], values)
+    if (values && given[0] !== undefined && !values.includes(given[0])) throw wrongValue(`<${name}>`, given[0], values)
     args[name] = many ? given : given[0]
   }
   if (left.length > 0) throw new UsageError(`unexpected argument '${shortened(left[0]!)}'.`)

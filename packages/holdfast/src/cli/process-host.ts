@@ -42,6 +42,10 @@ export function processHost(): Host {
       return interruption.signal
     },
     keys: stdin.isTTY && stdout.isTTY ? keys : undefined,
+    onResize(callback) {
+      stdout.on('resize', callback)
+      return () => void stdout.off('resize', callback)
+    },
     onCrash(callback) {
       process.on('exit', callback)
       return () => void process.off('exit', callback)

@@ -79,11 +79,13 @@ async function runCommand(command: AnyCommand, { args, options }: Parsed, host: 
   }
 }
 
+const hintOf = (command: AnyCommand): string =>
+  `Usage: ${usageOf(command)}\nRun holdfast ${command.name} --help for its options, with examples.`
+
 function fail(host: Host, command: AnyCommand, thrown: unknown, isJson: boolean): number {
   const error = asError(thrown)
   const name = `holdfast ${command.name}`
-  if (error instanceof UsageError)
-    return refuse(host, name, error, `Usage: ${usageOf(command)}`, isJson ? ['--json'] : [])
+  if (error instanceof UsageError) return refuse(host, name, error, hintOf(command), isJson ? ['--json'] : [])
   const { code } = error as { readonly code?: unknown }
   // The arguments of a command become those of a call, which may refuse them.
   if (code === 'INVALID_ARGUMENT') return refuse(host, name, error, '', isJson ? ['--json'] : [])

@@ -35,12 +35,13 @@ const codeUnit = (unit: string): string => `\\u${unit.charCodeAt(0).toString(16)
 
 export const textOf = (part: Part): string => (typeof part === 'string' ? part : part.text)
 
-/** One line for the terminal, without its end. */
-export function render(parts: readonly Part[], colors: boolean): string {
+/** One line for the terminal, without its end. @param always a style that is no color, and so is written without colors, too */
+export function render(parts: readonly Part[], colors: boolean, always?: 'inverse'): string {
   return parts
     .map((part) => {
       if (typeof part === 'string') return escaped(part)
-      return colors && part.text !== '' ? `\x1b[${styles[part.style]}m${escaped(part.text)}\x1b[0m` : escaped(part.text)
+      const isStyled = part.text !== '' && (colors || part.style === always)
+      return isStyled ? `\x1b[${styles[part.style]}m${escaped(part.text)}\x1b[0m` : escaped(part.text)
     })
     .join('')
 }

@@ -13,5 +13,11 @@ export function unknownWord(what: string, word: string, known: readonly string[]
   return new UsageError(`unknown ${what} '${shortened(word)}'.${hint}`)
 }
 
+/** A word that is none of a few: all of them are told, unless one is near. */
+export function wrongValue(what: string, word: string, values: readonly string[]): UsageError {
+  const { message } = unknownWord(what, word, values)
+  return new UsageError(message.endsWith('?') ? message : `${message} Expected one of: ${values.join(', ')}.`)
+}
+
 /** For messages: an argument may be of any length. */
 export const shortened = (text: string): string => (text.length > 80 ? `${text.slice(0, 80)}…` : text)

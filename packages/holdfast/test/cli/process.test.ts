@@ -16,7 +16,7 @@ test('exit codes of the program: 0, 1, 2', async (t) => {
     spawnCli(['statsu'], folder).ended,
   ])
   assert.deepEqual([fine.code, fine.out], [0, `${version}\n`])
-  assert.deepEqual([failed.code, failed.errors], [1, "There is no job 'none'.\n"])
+  assert.deepEqual([failed.code, /^There is no job 'none'\. .* Run holdfast jobs /.test(failed.errors)], [1, true])
   assert.deepEqual([wrong.code, /Did you mean status\?/.test(wrong.errors)], [2, true])
 })
 

@@ -32,7 +32,8 @@ export interface Running {
 export interface Settings {
   readonly cwd?: string
   readonly env?: Readonly<Record<string, string>>
-  readonly size?: { readonly columns: number; readonly rows: number }
+  readonly size?: { readonly columns: number; readonly rows: number } | (() => ReturnType<Host['size']>)
+  readonly onResize?: Host['onResize']
   readonly input?: string
   /** The answer of the operator. Absent: there is no terminal. */
   readonly answer?: string
@@ -40,14 +41,14 @@ export interface Settings {
 }
 
 export function start(args: readonly string[], settings: Settings = {}): Running {
-  const { cwd = quickFolder, env = {}, size, input = '', answer, keys } = settings
+  const { cwd = quickFolder, env = {}, size, input = '', answer, keys, onResize = () => () => {} } = settings
   let [out, errors] = ['', '']
   const interruption = new AbortController()
   const host: Host = {
     clock: systemClock,
     env,
     cwd,
-    size: () => size,
+    size: typeof size === 'function' ? size : () => size,
     write: (text) => void (out += text),
     writeError: (text) => void (errors += text),
     readInput: async () => input,
@@ -60,6 +61,7 @@ export function start(args: readonly string[], settings: Settings = {}): Running
           },
     interruption: () => interruption.signal,
     keys,
+    onResize,
     onCrash: () => () => {},
     user: () => 'ada',
   }

@@ -99,6 +99,7 @@ test('the message of a storage that does not answer goes when it answers again',
   isAway = true
   await top.refresh()
   assert.match(plain(top).join('\n'), /The storage does not answer: .*ECONNREFUSED/)
+  assert.match(plain(top)[0]!, /^holdfast top {2}\w+ {2}as of \d\d:\d\d:\d\dZ /)
   isAway = false
   await top.refresh()
   assert.doesNotMatch(plain(top).join('\n'), /does not answer/)
@@ -161,7 +162,83 @@ test('the command: the screen is opened, drawn, and restored when q is pressed',
   assert.equal(code, 0)
   assert.ok(out.startsWith('\x1b[?1049h\x1b[?25l'))
   assert.ok(out.endsWith('\x1b[?25h\x1b[?1049l'))
-  assert.ok(!out.includes('\x1b[2m') && !out.includes('\x1b[0m'))
+  // No colors, and the line that keys act on is still seen.
+  assert.ok(['1m', '2m', '31m', '32m', '33m', '36m'].every((style) => !out.includes(`\x1b[${style}`)))
+  assert.ok(out.includes('\x1b[7mqueue.mail'))
+})
+
+test('a storage that does not answer has no figures: an error, and exit code 1 with --once', async () => {
+  const at = ['--url', 'redis://127.0.0.1:1']
+  const once = await start(['top', '--once', ...at]).ended
+  assert.deepEqual([once.code, once.out], [1, ''])
+  assert.match(once.errors, /^The storage does not answer: .*Check the address/)
+  const json = await start(['top', '--once', '--json', ...at]).ended
+  assert.equal(json.code, 1)
+  assert.match((JSON.parse(json.out) as { outage: string }).outage, /does not answer/)
+  const storage = new MemoryStorage()
+  const admin = createAdmin({ storage })
+  const top = new Top(admin, systemClock, 'memory')
+  assert.match(plain(top).join('\n'), /^Nothing was read yet\.$/m)
+  await top.refresh()
+  assert.match(plain(top).join('\n'), /^The storage has no jobs\.$/m)
+  await admin.close()
+})
+
+test('a terminal that changes its size is drawn anew at once', async (t) => {
+  const { at, folder } = await placeWith(t, 'sqlite')
+  const pressed = Promise.withResolvers<void>()
+  const keys = async function* (): AsyncGenerator<string> {
+    await pressed.promise
+    yield 'q'
+  }
+  let size = { columns: 80, rows: 24 }
+  let [resized, isForgotten] = [() => {}, false]
+  const onResize = (callback: () => void) => {
+    resized = callback
+    return () => (isForgotten = true)
+  }
+  // The next look is far away.
+  const top = start(['top', '--every', '1h', ...at], { cwd: folder, size: () => size, onResize, keys })
+  await until(() => top.out().includes('queue.mail'))
+  const before = top.out().length
+  size = { columns: 40, rows: 10 }
+  resized()
+  const drawn = top.out().slice(before)
+  assert.ok(drawn.startsWith('\x1b[2J') && drawn.includes('q quit  ↑↓ Enter  p pause  r retry'), drawn)
+  pressed.resolve()
+  await top.ended
+  assert.equal(isForgotten, true)
+})
+
+test('a small terminal has whole names and the figures that matter, and no table without a line', async (t) => {
+  const { storage } = await placeWith(t, 'sqlite')
+  const admin = createAdmin({ storage })
+  t.after(() => admin.close())
+  for (const name of ['reports', 'thumbnails', 'webhooks', 'invoices']) {
+    const queue = new Queue<number>({ storage, name })
+    await queue.enqueue('1', 1)
+    await queue.stop()
+  }
+  const top = new Top(admin, systemClock, storage.driver)
+  await top.refresh()
+  const small = plain(top, 40, 10)
+  assert.equal(small.length, 10)
+  assert.match(small[1]!, /^completed +0\.0\/s {2}failed +0\.0\/s$/)
+  assert.match(small[3]!, /^TYPE +DUE +FAILED +NOTE$/)
+  assert.ok(
+    small.some((line) => line.startsWith('queue.invoices ')),
+    small.join('\n'),
+  )
+  assert.ok(!small.some((line) => /^WORKER|LAST FAILED/.test(line)), small.join('\n'))
+  // Failures matter more than workers where there is room for one of them.
+  const low = plain(top, 80, 15).join('\n')
+  assert.match(low, /^LAST FAILED.*\n\S/m)
+  assert.doesNotMatch(low, /^WORKER/m)
+  for (const rows of [18, 20, 24]) {
+    const text = plain(top, 80, rows).join('\n')
+    assert.match(text, /^LAST FAILED.*\n\S/m, `${rows} rows`)
+    assert.match(text, /^WORKER.*\n\S/m, `${rows} rows`)
+  }
 })
 
 test('only lines that changed are written, all of them after a change of the size', () => {

@@ -1,6 +1,7 @@
 // The URL is the state: what a page shows follows from it alone. Back, reload and a shared link work by this.
 
 import { computed, signal } from '@preact/signals'
+import { keepPlace, returnToPlace } from './place.ts'
 
 const base = document.querySelector('meta[name="holdfast-base"]')?.getAttribute('content') ?? ''
 
@@ -14,6 +15,7 @@ export const query = computed(() => url.value.searchParams)
 export const hrefOf = (target: string): string => `${base}${target}`
 
 export function navigate(target: string, { replace = false } = {}): void {
+  keepPlace(replace)
   history[replace ? 'replaceState' : 'pushState'](null, '', hrefOf(target))
   current.value = location.href
 }
@@ -40,7 +42,10 @@ export function to(target: string, parameters: Readonly<Record<string, string | 
 }
 
 export function startRouter(): void {
-  addEventListener('popstate', () => (current.value = location.href))
+  addEventListener('popstate', ({ state }) => {
+    current.value = location.href
+    returnToPlace(state)
+  })
   // Links stay plain links, so that they can be copied and opened in a new tab.
   document.addEventListener('click', (event) => {
     if (

@@ -1,5 +1,5 @@
 import { command } from '../command.ts'
-import { findJob, idArgument, typeOption } from '../find-job.ts'
+import { findJob, idArgument, typeOption, noJob } from '../find-job.ts'
 import { typeText } from '../find-type.ts'
 
 export const explain = command({
@@ -18,7 +18,7 @@ export const explain = command({
     const handle = await admin()
     const found = await findJob(handle, args.id, options.type)
     if (!found) {
-      out.note(`There is no job '${args.id}'.`)
+      out.note(noJob(args.id))
       return 1
     }
     const { face, name, id } = found

@@ -1,5 +1,5 @@
 import { command } from '../command.ts'
-import { findJob, idArgument, typeOption } from '../find-job.ts'
+import { findJob, idArgument, typeOption, noJob } from '../find-job.ts'
 import { typeText } from '../find-type.ts'
 import { jobLines } from '../job-lines.ts'
 import { timeline } from '../timeline.ts'
@@ -20,7 +20,7 @@ export const job = command({
     const handle = await admin()
     const found = await findJob(handle, args.id, options.type)
     if (!found) {
-      out.note(`There is no job '${args.id}'.`)
+      out.note(noJob(args.id))
       return 1
     }
     if (out.isJson) {

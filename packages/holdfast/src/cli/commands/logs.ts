@@ -1,7 +1,7 @@
 import type { JobLogLine } from '../../engine/job/log-lines.ts'
 import { endedStates } from '../../engine/operate/job-filter.ts'
 import { command, type Context } from '../command.ts'
-import { findJob, idArgument, typeOption } from '../find-job.ts'
+import { findJob, idArgument, typeOption, noJob } from '../find-job.ts'
 import { pauseFor } from '../pause-for.ts'
 import { toJson } from '../output.ts'
 import { instantText } from '../time.ts'
@@ -23,7 +23,7 @@ export const logs = command({
     const handle = await admin()
     const first = await findJob(handle, args.id, options.type)
     if (!first) {
-      out.note(`There is no job '${args.id}'.`)
+      out.note(noJob(args.id))
       return 1
     }
     let [job, shown]: [typeof first | null, number] = [first, 0]

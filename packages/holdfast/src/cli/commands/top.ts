@@ -27,9 +27,11 @@ export const top = command({
     await model.refresh()
     const size = (): { columns: number; rows: number } => host.size() ?? { columns: 80, rows: 24 }
     if (options.once) {
-      if (out.isJson) out.json(model.view())
-      else for (const parts of draw(model.view(), size())) out.line(...parts)
-      return 0
+      const view = model.view()
+      if (out.isJson) out.json(view)
+      else if (view.outage !== undefined) out.note(view.outage)
+      else for (const parts of draw(view, size())) out.line(...parts)
+      return view.outage === undefined ? 0 : 1
     }
     const everyMs = options.every ?? 2_000
     if (host.keys && !out.isJson) return watch(model, { host, out, everyMs, size, keys: host.keys })
@@ -53,6 +55,7 @@ async function watch(model: Top, { host, out, everyMs, size, keys }: Watching): 
   const ended = AbortSignal.any([host.interruption(), left.signal])
   const show = (): void => screen.draw(draw(model.view(), size()), size())
   screen.open()
+  const forget = host.onResize(show)
   try {
     const reading = (async () => {
       for await (const key of keys(ended)) {
@@ -70,6 +73,7 @@ async function watch(model: Top, { host, out, everyMs, size, keys }: Watching): 
     await reading
   } finally {
     left.abort()
+    forget()
     screen.close()
   }
   return 0
@@ -77,6 +81,8 @@ async function watch(model: Top, { host, out, everyMs, size, keys }: Watching): 
 
 function print(out: Context['out'], view: TopView): void {
   if (out.isJson) return out.json(view, { many: true })
+  // Figures of an earlier look would be taken for those of now.
+  if (view.outage !== undefined) return out.note(view.outage)
   const { types, workers, rates, now } = view
   const sum = (of: (type: TopView['types'][number]) => number): number => types.reduce((all, type) => all + of(type), 0)
   out.line(

@@ -18,65 +18,76 @@ interface Size {
 
 /** @returns at most `rows` lines of at most `columns` columns */
 export function draw(view: TopView, { columns, rows }: Size): Part[][] {
-  const [head, foot] = [header(view, columns), footer(view)]
+  const [head, foot] = [header(view, columns), footer(view, columns)]
   const room = Math.max(0, rows - head.length - foot.length)
   const body = bodyOf(view, columns, room).slice(0, room)
   const space = Array.from({ length: room - body.length }, (): Part[] => [])
   return [...head, ...body, ...space, ...foot].slice(0, rows).map((parts) => fitted(parts, columns))
 }
 
+/** Columns below which a terminal is narrow: names of types would have no room beside all figures. */
+const narrowBelow = 60
+/** Lines below which a body has types alone, or types and one more table. */
+const [fewLines, someLines] = [8, 13]
+
 /** The newest value. */
 const rate = (values: readonly number[]): string => `${(values.at(-1) ?? 0).toFixed(1)}/s`.padStart(9)
 
-function header({ driver, now, types, workers, rates, opened }: TopView, columns: number): Part[][] {
+function header(view: TopView, columns: number): Part[][] {
+  const { driver, now, types, workers, rates, opened, outage, readAt = now } = view
+  const time = outage === undefined ? `${clockText(now)}Z` : `as of ${clockText(readAt)}Z`
   const what = opened ? typeText(opened) : counted(types.length, 'type')
+  const isNarrow = columns < narrowBelow
   const wide = Math.max(8, Math.min(40, Math.floor((columns - 44) / 2)))
   return [
-    [
-      { text: 'holdfast top', style: 'bold' },
-      `  ${driver}  ${clockText(now)}Z  ${what}, ${counted(workers.length, 'worker')}`,
-    ],
+    [{ text: 'holdfast top', style: 'bold' }, `  ${driver}  ${time}  ${what}, ${counted(workers.length, 'worker')}`],
     [
       'completed',
       rate(rates.completed),
-      ' ',
-      { text: sparkline(rates.completed, wide), style: 'green' },
+      ...(isNarrow ? [] : [' ', { text: sparkline(rates.completed, wide), style: 'green' } as const]),
       '  failed',
       rate(rates.failed),
-      ' ',
-      { text: sparkline(rates.failed, wide), style: 'red' },
+      ...(isNarrow ? [] : [' ', { text: sparkline(rates.failed, wide), style: 'red' } as const]),
     ],
     [],
   ]
 }
 
-function footer({ message, opened }: TopView): Part[][] {
-  const keys = `q quit  ${opened ? 'Esc back' : '↑↓ select  Enter open'}  p pause/resume  r retry failed`
+function footer({ message, opened }: TopView, columns: number): Part[][] {
+  const keys =
+    columns < narrowBelow
+      ? `q quit  ${opened ? 'Esc' : '↑↓ Enter'}  p pause  r retry`
+      : `q quit  ${opened ? 'Esc back' : '↑↓ select  Enter open'}  p pause/resume  r retry failed`
   return [message === undefined ? [] : [{ text: message, style: 'yellow' }], [{ text: keys, style: 'dim' }]]
 }
 
-/** The types have at most half of the room, so that workers and failures are always seen. */
+/** The types have at most half of the room, so that workers and failures are seen, too, unless there is no room for a table of them. */
 function bodyOf(view: TopView, columns: number, room: number): Part[][] {
   const { types, opened, workers, failures, now } = view
+  const sections = {
+    workers: room >= someLines || (room >= fewLines && failures.length === 0),
+    failures: room >= fewLines,
+  }
   const workerLines = workers.length === 0 ? [] : table(workers, workerColumns(now, view.running), columns)
   const failureLines = failures.length === 0 ? [] : table(failures, failureColumns(now), columns)
   const rest = Math.min(workerLines.length, 6) + Math.min(failureLines.length, 8) + 4
-  const typeRoom = Math.max(3, Math.min(types.length + 1, Math.max(Math.floor(room / 2), room - rest)))
+  const half = room < fewLines ? room : Math.max(Math.floor(room / 2), room - rest)
+  const typeRoom = Math.max(3, Math.min(types.length + 1, half))
   const top = opened ? oneType(opened, workers) : typeLines(view, columns, typeRoom)
-  const left = room - top.length - 4
+  const left = room - top.length - (sections.workers && sections.failures ? 4 : 1)
+  const failureRoom = Math.min(failureLines.length, Math.ceil(left / 2))
   const shownWorkers = shortened(
     workerLines,
-    Math.max(3, left - Math.min(failureLines.length, Math.ceil(left / 2))),
+    Math.max(3, left - (sections.failures ? failureRoom : 0)),
     (more) => `and ${counted(more, 'worker')} more`,
   )
+  const noWorker: Part = { text: opened ? 'No worker serves it.' : 'No worker is alive.', style: 'yellow' }
   return [
-    ...(types.length === 0 ? [['The storage has no jobs.']] : top),
-    [],
-    ...(workerLines.length === 0
-      ? [[{ text: opened ? 'No worker serves it.' : 'No worker is alive.', style: 'yellow' } as const]]
-      : shownWorkers),
-    [],
-    ...(failureLines.length === 0 ? [['No failed jobs.']] : failureLines),
+    ...(types.length === 0
+      ? [[view.readAt === undefined ? 'Nothing was read yet.' : 'The storage has no jobs.']]
+      : top),
+    ...(sections.workers ? [[], ...(workerLines.length === 0 ? [[noWorker]] : shownWorkers)] : []),
+    ...(sections.failures ? [[], ...(failureLines.length === 0 ? [['No failed jobs.']] : failureLines)] : []),
   ]
 }
 
@@ -93,7 +104,7 @@ function typeLines({ types, selected, workers }: TopView, columns: number, room:
   const shown = Math.max(1, room - (isCut ? 2 : 1))
   const first = Math.max(0, Math.min(selected - Math.floor(shown / 2), types.length - shown))
   const part = types.slice(first, first + shown)
-  const [titles, ...lines] = table(part, typeColumns(workers), columns)
+  const [titles, ...lines] = table(part, typeColumns(workers, columns < narrowBelow), columns)
   return [
     titles!,
     ...lines.map((line, index): Part[] =>
@@ -113,16 +124,21 @@ const count = (title: string, of: (type: TypeSummary) => number): Column<TypeSum
   of: (type) => String(of(type)),
 })
 
-const typeColumns = (workers: TopView['workers']): readonly Column<TypeSummary>[] => [
+const oldestColumn: Column<TypeSummary> = {
+  title: 'OLDEST',
+  of: ({ oldestDueMs }) => (oldestDueMs === undefined ? '-' : durationText(oldestDueMs)),
+}
+
+const typeColumns = (workers: TopView['workers'], isNarrow: boolean): readonly Column<TypeSummary>[] => [
   { title: 'TYPE', of: typeText },
-  count('WAITING', waitingOf),
+  ...(isNarrow ? [] : [count('WAITING', waitingOf)]),
   count('DUE', ({ due }) => due),
-  count('RUNNING', ({ states }) => states.processing),
+  ...(isNarrow ? [] : [count('RUNNING', ({ states }) => states.processing)]),
   {
     ...count('FAILED', ({ states }) => states.failed),
     style: ({ states }) => (states.failed > 0 ? 'red' : undefined),
   },
-  { title: 'OLDEST', of: ({ oldestDueMs }) => (oldestDueMs === undefined ? '-' : durationText(oldestDueMs)) },
+  ...(isNarrow ? [] : [oldestColumn]),
   { title: 'NOTE', of: (type) => noteOf(type, workers), style: () => 'yellow' },
 ]
 

@@ -28,8 +28,9 @@ export class Screen {
     this.#host.write(leave)
   }
 
+  /** The line that keys act on is inverse, also with NO_COLOR. */
   draw(lines: readonly Part[][], size: { readonly columns: number; readonly rows: number }): void {
-    const drawn = lines.map((parts) => render(parts, this.#colors))
+    const drawn = lines.map((parts) => render(parts, this.#colors, 'inverse'))
     const key = `${size.columns}x${size.rows}`
     const isNew = key !== this.#size
     const changed = drawn.flatMap((line, row) =>

@@ -33,6 +33,10 @@ export interface TopView {
   readonly opened?: TypeSummary
   /** What the operator is asked, or was told. */
   readonly message?: string
+  /** Epoch ms of the last look that succeeded: the figures are of then. Absent: none has. */
+  readonly readAt?: number
+  /** Why the last look failed. */
+  readonly outage?: string
 }
 
 /** Failures, and running jobs, that are read. */
@@ -58,6 +62,7 @@ export class Top {
   #message: string | undefined
   /** The message of a failed look: it goes when one succeeds. */
   #outage: string | undefined
+  #readAt: number | undefined
   /** What `y` does. */
   #question: (() => Promise<string>) | undefined
 
@@ -79,6 +84,7 @@ export class Top {
       await this.#readFailures()
       if (this.#message !== undefined && this.#message === this.#outage) this.#message = undefined
       this.#outage = undefined
+      this.#readAt = this.#clock.now()
     } catch (thrown) {
       this.#message = this.#outage = `The storage does not answer: ${asError(thrown).message}`
     }
@@ -101,6 +107,8 @@ export class Top {
       selected,
       ...(opened && { opened }),
       ...(this.#message !== undefined && { message: this.#message }),
+      ...(this.#readAt !== undefined && { readAt: this.#readAt }),
+      ...(this.#outage !== undefined && { outage: this.#outage }),
     }
   }
 

@@ -10,7 +10,7 @@ export interface CommandCase {
   run(tools: CaseTools): Promise<void>
 }
 
-export interface CaseTools {
+interface CaseTools {
   readonly t: TestContext
   readonly driver: DriverName
   /** A storage with jobs (`placeWith`). */

@@ -33,7 +33,11 @@ export const lookCases: readonly CommandCase[] = [
       assert.match(job.out, /^payload +"nobody"$/m)
       assert.match(job.out, /added\n.* run 1 began on post-office\n.* run 1 ended after .*: failed, /)
       assert.equal(JSON.parse((await holdfast(['job', 'm3', '--json'])).out).result.sent, 'ada')
-      assert.deepEqual(await holdfast(['job', 'm9']), { code: 1, out: '', errors: "There is no job 'm9'.\n" })
+      for (const command of ['job', 'explain', 'logs']) {
+        const { code, out, errors } = await holdfast([command, 'm9'])
+        assert.deepEqual([code, out], [1, ''])
+        assert.match(errors, /^There is no job 'm9'\. It was removed, .* Run holdfast jobs /)
+      }
 
       const logs = await holdfast(['logs', 'm1'])
       assert.match(logs.out, /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ run 1  to nobody \{"hostile"/)

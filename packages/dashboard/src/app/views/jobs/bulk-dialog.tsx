@@ -43,9 +43,11 @@ interface BulkDialogProps {
   readonly action: JobAction
   readonly target: BulkTarget
   readonly onClose: () => void
+  /** Given jobs have been changed. Not called if the person left them. */
+  readonly onDone: () => void
 }
 
-export function BulkDialog({ action, target, onClose }: BulkDialogProps) {
+export function BulkDialog({ action, target, onClose, onDone }: BulkDialogProps) {
   const [preview, setPreview] = useState<BulkPreview | undefined>(
     'jobs' in target ? { count: target.jobs.length, isExact: true } : undefined,
   )
@@ -71,8 +73,13 @@ export function BulkDialog({ action, target, onClose }: BulkDialogProps) {
   const { title, button, consequence } = words[action]
   const count = preview?.count ?? 0
   const isTyped = count <= typedFrom || typed.trim() === String(count)
+  const change = async (jobs: readonly NamedJob[]): Promise<void> => {
+    await changeJobs(action, jobs)
+    onDone()
+    onClose()
+  }
   const start = (): void => {
-    if ('jobs' in target) void changeJobs(action, target.jobs).then(onClose)
+    if ('jobs' in target) void change(target.jobs)
     else post<BulkState>(`bulk/${action}`, { q: target.q }).then(setState, fail)
   }
   return (

@@ -27,7 +27,11 @@ export function JobsView() {
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const [dialog, setDialog] = useState<{ readonly action: JobAction; readonly target: BulkTarget }>()
   const [current, setCurrent] = useState(-1)
-  const shown = held ?? live
+  // The list before stays until the next one is there, so that the page does not collapse in between.
+  const last = useRef<typeof live>(undefined)
+  if (live.answer) last.current = live
+  const isReading = !live.answer && !live.problem && !isWrong
+  const shown = held ?? (isReading ? (last.current ?? live) : live)
   const items = shown.answer?.data.items ?? []
   const place = `${q}\0${cursor}\0${sort}`
   const before = useRef(place)
@@ -136,10 +140,8 @@ export function JobsView() {
         <BulkDialog
           action={dialog.action}
           target={dialog.target}
-          onClose={() => {
-            setDialog(undefined)
-            setSelected(new Set())
-          }}
+          onClose={() => setDialog(undefined)}
+          onDone={() => setSelected(new Set())}
         />
       )}
     </>
@@ -176,6 +178,12 @@ function NoJobs({ q }: { readonly q: string | undefined }) {
   )
 }
 
+/** Shows another page, from its top. */
+function turn(changes: Parameters<typeof setQuery>[0]): void {
+  setQuery(changes)
+  scrollTo(0, 0)
+}
+
 function Pager({ page, cursor }: { readonly page: JobsPage; readonly cursor: string | undefined }) {
   // Then the next ones are looked at by themselves.
   if (page.items.length === 0 && page.nextCursor !== undefined) return null
@@ -188,12 +196,12 @@ function Pager({ page, cursor }: { readonly page: JobsPage; readonly cursor: str
     <div class="pager">
       <span class="muted">{number(page.items.length)} on this page</span>
       {cursor !== undefined && (
-        <button type="button" onClick={() => setQuery({ cursor: undefined })}>
+        <button type="button" onClick={() => turn({ cursor: undefined })}>
           First page
         </button>
       )}
       {page.nextCursor !== undefined && (
-        <button type="button" onClick={() => setQuery({ cursor: page.nextCursor, sort: page.sort })}>
+        <button type="button" onClick={() => turn({ cursor: page.nextCursor, sort: page.sort })}>
           Next page
         </button>
       )}
