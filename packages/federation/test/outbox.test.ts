@@ -96,6 +96,19 @@ test('blocked servers are skipped, and impossible activities refused, with nothi
   ])
   await assert.rejects(alpha.send(insert('a'), ['http://127.0.0.1:1025', 'no url']), { code: 'ORIGIN_INVALID' })
   await assert.rejects(alpha.send({ payload: {} as never }, ['http://127.0.0.1:1025']), { code: 'INVALID_ARGUMENT' })
+  const post = { method: 'FEDERATE_POST', post: { id: 'p', content: [] } }
+  for (const payload of [post, { method: 'INSERT', data: 1 }, { ...insert('a').payload, createdAt: 'yesterday' }]) {
+    await assert.rejects(alpha.send({ payload }, ['http://127.0.0.1:1025']), {
+      code: 'INVALID_ARGUMENT',
+      message: /^payload: expected the fields of (FEDERATE_POST \(post\.|INSERT \((id|createdAt): )/,
+    })
+  }
+  await assert.rejects(alpha.send(insert('a'), 'http://127.0.0.1:1025' as never), { code: 'INVALID_ARGUMENT' })
+  const request = { followerId: 'alice', followingId: 'bob', serverUrl: 'http://127.0.0.1:1025' }
+  for (const change of [{ followingId: undefined }, { followerId: '' }, { followerId: 'x'.repeat(513) }]) {
+    await assert.rejects(alpha.follow({ ...request, ...(change as object) }), { code: 'INVALID_ARGUMENT' })
+    await assert.rejects(alpha.unfollow({ ...request, ...(change as object) }), { code: 'INVALID_ARGUMENT' })
+  }
   await assert.rejects(alpha.send({ ...insert('a'), path: 'inbox' }, ['http://127.0.0.1:1025']), {
     code: 'INVALID_ARGUMENT',
   })
