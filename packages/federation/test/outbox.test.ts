@@ -238,6 +238,22 @@ test('a paused peer gets nothing until it is resumed; others do', async (t) => {
   await until(() => arrived.length === 4, 'beta got both')
 })
 
+test('a peer that the operator removes is forgotten, and its keys are pinned anew by the next contact', async (t) => {
+  const [alpha, beta] = (await servers(t, 2)) as [Federation, Federation]
+  const request = { followerId: 'alice', followingId: 'bob', serverUrl: beta.origin! }
+  let delivered = 0
+  alpha.on('delivered', () => delivered++)
+  await alpha.start()
+  await alpha.follow(request)
+  await until(() => delivered === 1, 'the first follow')
+  assert.equal(await alpha.peers.remove(beta.origin!), true)
+  assert.equal(await alpha.peers.get(beta.origin!), undefined)
+  assert.equal(await alpha.peers.remove(beta.origin!), false)
+  await alpha.follow({ ...request, followerId: 'carol' })
+  await until(() => delivered === 2, 'the second follow')
+  assert.ok(await alpha.peers.get(beta.origin!))
+})
+
 test('dead letters of the outbox keep their body, and are sent again under their id', async (t) => {
   let fails = true
   const handlers: InboundHandlers = { INSERT: () => (fails ? { reject: 'NO' } : undefined) }
