@@ -8,8 +8,8 @@
 
 import type { Clock } from 'holdfast'
 
-/** Deliveries that begin at once before their peer counts as draining. A burst of an app is rarely larger. */
-const burst = 32
+/** Deliveries that begin at once before their peer counts as draining. */
+const burst = 8
 /** Distance between two deliveries of a drain. Each costs about 1.1 ms of CPU. */
 const distanceMs = 3
 /** Most drains that share the pace of one. */
