@@ -60,6 +60,6 @@ function textOf({ p50, p99, count }: Latency): string {
   return `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms of ${count}`
 }
 
-function told(isMet: boolean): string {
-  return isMet ? 'met' : 'missed'
+function told(met: boolean): string {
+  return met ? 'met' : 'missed'
 }

@@ -8,7 +8,7 @@ import type { FederationDeliveryJob } from './jobs.ts'
 import { type OutboxDependencies, writeWithJobs } from './outbox.ts'
 import type { SendingContext } from './context.ts'
 import type { FollowRow, StoreTransaction } from './store/store.ts'
-import { id } from './wire/v1/fields.ts'
+import { id as idText } from './wire/v1/fields.ts'
 import { isoOf } from './wire/v1/instant.ts'
 import { schema } from './wire/v1/schema.ts'
 
@@ -97,7 +97,7 @@ export async function unfollow(
   })
 }
 
-const IdSchema = schema(id)
+const IdSchema = schema(idText)
 
 interface Parties {
   readonly own: string
