@@ -39,9 +39,9 @@ export async function measureDrain({ folder, parked, windowMs }: DrainLoad): Pro
   const { federation } = many
   const [back, other] = many.peers.map(({ origin }) => origin) as [string, string]
   const waiting = new Map<string, () => void>()
-  let drained = 0
+  const drained = { count: 0 }
   federation.on('delivered', ({ id, origin }) => {
-    if (origin === back) drained++
+    if (origin === back) drained.count++
     waiting.get(id)?.()
   })
   const latencyOf = async (to: string): Promise<number> => {
@@ -58,24 +58,25 @@ export async function measureDrain({ folder, parked, windowMs }: DrainLoad): Pro
   for (let n = 0; n < 50; n++) for (const to of [back, other]) await latencyOf(to)
   await federation.peers.pause(back, by)
   for (let n = 0; n < parked; n++) await federation.send(newActivity(), [back])
-  drained = 0
+  drained.count = 0
 
   const times: Readonly<Record<'without' | 'during', number[]>> = { without: [], during: [] }
+  const isUnderWay = (): boolean => drained.count < parked
   const spent = { ms: 0, cpuUs: 0, drained: 0 }
   const measure = async (kind: 'without' | 'during'): Promise<void> => {
-    for (const end = performance.now() + windowMs; performance.now() < end && drained < parked; await sleep(pauseMs)) {
+    for (const end = performance.now() + windowMs; performance.now() < end && isUnderWay(); await sleep(pauseMs)) {
       times[kind].push(await latencyOf(other))
     }
   }
-  while (drained < parked) {
+  while (isUnderWay()) {
     await measure('without')
     await federation.peers.resume(back, by)
-    const [startedAt, cpu, before] = [performance.now(), process.cpuUsage(), drained]
+    const [startedAt, cpu, before] = [performance.now(), process.cpuUsage(), drained.count]
     await measure('during')
     const { user, system } = process.cpuUsage(cpu)
     spent.ms += performance.now() - startedAt
     spent.cpuUs += user + system
-    spent.drained += drained - before
+    spent.drained += drained.count - before
     await federation.peers.pause(back, by)
     await sleep(settleMs)
   }

@@ -1,4 +1,4 @@
-// npm run bench:recovery -- [--parked 9900] [--window 1000] [--peers 1000]
+// npm run bench:recovery -- [--parked 9900] [--window 3000] [--peers 1000]
 //
 // Measures, with jobs and tables in one SQLite file: how fast what waited for a peer drains when it returns, what that costs another peer, and
 // the event loop when many peers return at once. Exits with 0 if the drain makes 300 per second, the 99th percentile of the other peer is at
@@ -16,7 +16,7 @@ import { measureHerd } from './measure-herd.ts'
 const { values } = parseArgs({
   options: {
     parked: { type: 'string', default: '9900' },
-    window: { type: 'string', default: '1000' },
+    window: { type: 'string', default: '3000' },
     peers: { type: 'string', default: '1000' },
   },
 })
@@ -25,7 +25,7 @@ const [leastPerSecond, mostTimes, mostDelayMs] = [300, 1.5, 50]
 const [load] = loadavg()
 const directory = newWorkingDirectory()
 
-console.error(`${parked} deliveries wait for a peer, which returns every other second`)
+console.error(`${parked} deliveries wait for a peer, which returns every few seconds`)
 const drain = await measureDrain({ folder: newFolder('drain'), parked, windowMs })
 console.error(`${peers} peers return at once`)
 const herd = await measureHerd({ peers, folder: newFolder('herd') })
@@ -60,6 +60,6 @@ function textOf({ p50, p99, count }: Latency): string {
   return `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms of ${count}`
 }
 
-function told(isMet: boolean): string {
-  return isMet ? 'met' : 'missed'
+function told(met: boolean): string {
+  return met ? 'met' : 'missed'
 }

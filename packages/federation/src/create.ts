@@ -14,6 +14,7 @@ import type { Profile } from './policies.ts'
 import { type PolicyOptions, resolvePolicies } from './resolve-policies.ts'
 import type { FollowStore, Store } from './store/store.ts'
 import { withFollows } from './store/with-follows.ts'
+import { isObject } from './wire/v1/schema.ts'
 
 export interface FederationOptions {
   /**
@@ -70,11 +71,23 @@ export const optionNames = [
 export function createFederation(options: FederationOptions): Federation {
   const { profile = 'hardened', origin, ...given } = resolveOptions(options)
   if (profile !== 'seed' && profile !== 'hardened') throw invalidArgument('profile', "'seed' or 'hardened'", profile)
-  for (const name of ['storage', 'store', 'keyring'] as const) {
-    if (given[name] === null || typeof given[name] !== 'object') throw invalidArgument(name, 'an object', given[name])
+  // Not quoted: a wrong keyring may be the keys.
+  for (const [name, { expected, members }] of Object.entries(parts)) {
+    const part: unknown = given[name as keyof typeof parts]
+    if (!members.every((member) => isObject(part) && member in part)) throw invalidArgument(name, expected)
   }
   return assemble({ ...given, profile }, canonicalOrigin(origin, { allowHttp: given.http?.allowHttp ?? false }))
 }
+
+/** The parts that an app makes, and what they are told by. */
+const parts = {
+  storage: { expected: 'a storage for the jobs, such as new SqliteStorage(…)', members: ['claim', 'settle'] },
+  store: { expected: 'the tables: sqliteStore(…) or postgresStore(…)', members: ['transaction', 'deliveries'] },
+  keyring: {
+    expected: 'a keyring: keyringFromBase64(…) or await generateKeyring()',
+    members: ['current', 'byKid', 'sign', 'agree'],
+  },
+} as const
 
 type ResolvedOptions = Omit<FederationOptions, 'log'>
 

@@ -3,11 +3,14 @@
 
 import { canonicalOrigin } from './origin.ts'
 import { FederationError, originMissing } from './errors.ts'
+import { invalidArgument } from './invalid-argument.ts'
 import type { FederationDeliveryJob } from './jobs.ts'
 import { type OutboxDependencies, writeWithJobs } from './outbox.ts'
 import type { SendingContext } from './context.ts'
 import type { FollowRow, StoreTransaction } from './store/store.ts'
+import { id as idText } from './wire/v1/fields.ts'
 import { isoOf } from './wire/v1/instant.ts'
+import { schema } from './wire/v1/schema.ts'
 
 export interface FollowRequest {
   /** Id of the follower, on this server. */
@@ -30,7 +33,7 @@ export interface FollowResult {
 /**
  * Follows once per pair of users. A repeat sends again if the first delivery failed, and changes nothing otherwise.
  * @param given a transaction of the app. Without a shared database, upkeep adds the job within two minutes of its commit.
- * @throws FederationError ORIGIN_INVALID, ORIGIN_MISSING
+ * @throws FederationError ORIGIN_INVALID, ORIGIN_MISSING; TypeError INVALID_ARGUMENT
  */
 export async function follow(
   context: SendingContext,
@@ -94,14 +97,20 @@ export async function unfollow(
   })
 }
 
+const IdSchema = schema(idText)
+
 interface Parties {
   readonly own: string
   readonly origin: string
   readonly path: string
 }
 
-function partiesOf(context: SendingContext, { serverUrl, path = '/api/auth/social/follows' }: FollowRequest): Parties {
+function partiesOf(context: SendingContext, request: FollowRequest): Parties {
+  const { serverUrl, path = '/api/auth/social/follows' } = request
   if (context.origin === undefined) throw new FederationError('ORIGIN_MISSING', originMissing)
+  for (const name of ['followerId', 'followingId'] as const) {
+    if (!IdSchema.safeParse(request[name]).success) throw invalidArgument(name, 'a text of 1 to 512 characters')
+  }
   return { own: context.origin, origin: canonicalOrigin(serverUrl, context), path }
 }
 

@@ -45,7 +45,8 @@ function read(text: unknown, { allowHttp = false }: OriginOptions, isRest: (rest
   const parsed = URL.parse(match[0])
   if (!parsed) throw invalid('has no valid host or port')
   const { protocol, hostname, host } = parsed
-  if (protocol !== 'https:' && !(allowHttp && protocol === 'http:')) throw invalid('is not https')
+  if (protocol !== 'https:' && !(allowHttp && protocol === 'http:'))
+    throw invalid('is not https, and http.allowHttp is off')
   if (hostname.length > maxHostLength) throw invalid(`has a host of more than ${maxHostLength} characters`)
   if (hostname.split('.').includes('')) throw invalid('has a host with an empty label or a trailing dot')
   return `${protocol}//${host}`

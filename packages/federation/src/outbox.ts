@@ -6,9 +6,11 @@ import type { SendingContext } from './context.ts'
 import { FederationError, originMissing } from './errors.ts'
 import { invalidArgument } from './invalid-argument.ts'
 import type { FederationDeliveryJob } from './jobs.ts'
+import { methodOf } from './inbound/methods.ts'
 import { isAllowed } from './deliver/read-payload.ts'
 import { canonicalOrigin } from './origin.ts'
 import type { FederationQueue } from './queues.ts'
+import { parseJson } from './wire/v1/json.ts'
 import type { DeliveryRow, FanOut, StoreTransaction } from './store/store.ts'
 
 /** Recipients that are looked up in one turn of the event loop. */
@@ -62,7 +64,12 @@ export async function send(
   if (typeof payload?.method !== 'string') throw invalidArgument('payload', 'an object with a method')
   if (!isAllowed(context, payload.method))
     throw invalidArgument('payload.method', 'one of policies.methods', payload.method)
+  if (!Array.isArray(recipients)) throw invalidArgument('recipients', 'a list of origins', recipients)
   if (!path.startsWith('/')) throw invalidArgument('path', 'a path that begins with /', path)
+  const text = JSON.stringify({ federationUrl: own, ...payload })
+  // As text: it is what the receiver checks, with instants for dates. It would refuse the message for good.
+  const problem = methodOf(payload.method).problemOf(parseJson(text)?.value)
+  if (problem !== undefined) throw invalidArgument('payload', `the fields of ${payload.method} (${problem})`)
   const origins = [...new Set(recipients.map((recipient) => canonicalOrigin(recipient, context)))]
   const resultOf = async (origin: string): Promise<SendResult> => {
     if (origin === own) return { origin, skipped: 'self' }
@@ -87,7 +94,7 @@ export async function send(
     name,
     // A new id: a delivery of an activity with the same id may have another body.
     bodyId: clock.newId(),
-    payload: JSON.stringify({ federationUrl: own, ...payload }),
+    payload: text,
     orderKey,
     createdAt: clock.now(),
     deliveries: jobs.map(({ deliveryJobId, targetUrl, serverUrl }) => ({ id: deliveryJobId, targetUrl, serverUrl })),

@@ -5,7 +5,7 @@ import { test, type TestContext } from 'node:test'
 import { MemoryStorage } from 'holdfast'
 import { createFederation, type FederationOptions } from '../src/create.ts'
 import type { Federation } from '../src/federation.ts'
-import { generateKeyring } from '../src/keyring.ts'
+import { generateKeyring, generateKeyText } from '../src/keyring.ts'
 import { resolveStopOptions } from '../src/life-cycle.ts'
 import { hardenedPolicies } from '../src/policies.ts'
 import { resolvePolicies } from '../src/resolve-policies.ts'
@@ -49,6 +49,10 @@ test('missing, unknown and impossible options are refused', () => {
     { storage: undefined },
     { store: null },
     { keyring: 'key' },
+    { keyring: generateKeyring() },
+    { keyring: generateKeyText() },
+    { store: new MemoryStorage() },
+    { storage: sqliteStore({ path: ':memory:' }) },
     { retries: 5 },
     { policies: 5 },
     { policies: { deliver: {} } },
@@ -69,6 +73,15 @@ test('missing, unknown and impossible options are refused', () => {
   }
   for (const origin of ['http://a.example', 'https://a.example/path', 'a.example', '']) {
     assert.throws(() => createFederation(options({ origin })), { code: 'ORIGIN_INVALID' }, origin)
+  }
+})
+
+test('[S21] a wrong keyring is not quoted: it may be the keys', () => {
+  for (const wrong of ['canary', { privateKey: 'canary' }, { current: 'canary' }]) {
+    assert.throws(
+      () => createFederation(options({ keyring: wrong })),
+      ({ message }: Error) => !message.includes('canary') && message.includes('await generateKeyring()'),
+    )
   }
 })
 

@@ -96,6 +96,19 @@ test('blocked servers are skipped, and impossible activities refused, with nothi
   ])
   await assert.rejects(alpha.send(insert('a'), ['http://127.0.0.1:1025', 'no url']), { code: 'ORIGIN_INVALID' })
   await assert.rejects(alpha.send({ payload: {} as never }, ['http://127.0.0.1:1025']), { code: 'INVALID_ARGUMENT' })
+  const post = { method: 'FEDERATE_POST', post: { id: 'p', content: [] } }
+  for (const payload of [post, { method: 'INSERT', data: 1 }, { ...insert('a').payload, createdAt: 'yesterday' }]) {
+    await assert.rejects(alpha.send({ payload }, ['http://127.0.0.1:1025']), {
+      code: 'INVALID_ARGUMENT',
+      message: /^payload: expected the fields of (FEDERATE_POST \(post\.|INSERT \((id|createdAt): )/,
+    })
+  }
+  await assert.rejects(alpha.send(insert('a'), 'http://127.0.0.1:1025' as never), { code: 'INVALID_ARGUMENT' })
+  const request = { followerId: 'alice', followingId: 'bob', serverUrl: 'http://127.0.0.1:1025' }
+  for (const change of [{ followingId: undefined }, { followerId: '' }, { followerId: 'x'.repeat(513) }]) {
+    await assert.rejects(alpha.follow({ ...request, ...(change as object) }), { code: 'INVALID_ARGUMENT' })
+    await assert.rejects(alpha.unfollow({ ...request, ...(change as object) }), { code: 'INVALID_ARGUMENT' })
+  }
   await assert.rejects(alpha.send({ ...insert('a'), path: 'inbox' }, ['http://127.0.0.1:1025']), {
     code: 'INVALID_ARGUMENT',
   })
@@ -223,6 +236,22 @@ test('a paused peer gets nothing until it is resumed; others do', async (t) => {
   assert.deepEqual(arrived, ['gamma', 'gamma'])
   await alpha.peers.resume(beta.origin!, { by: 'ops' })
   await until(() => arrived.length === 4, 'beta got both')
+})
+
+test('a peer that the operator removes is forgotten, and its keys are pinned anew by the next contact', async (t) => {
+  const [alpha, beta] = (await servers(t, 2)) as [Federation, Federation]
+  const request = { followerId: 'alice', followingId: 'bob', serverUrl: beta.origin! }
+  let delivered = 0
+  alpha.on('delivered', () => delivered++)
+  await alpha.start()
+  await alpha.follow(request)
+  await until(() => delivered === 1, 'the first follow')
+  assert.equal(await alpha.peers.remove(beta.origin!), true)
+  assert.equal(await alpha.peers.get(beta.origin!), undefined)
+  assert.equal(await alpha.peers.remove(beta.origin!), false)
+  await alpha.follow({ ...request, followerId: 'carol' })
+  await until(() => delivered === 2, 'the second follow')
+  assert.ok(await alpha.peers.get(beta.origin!))
 })
 
 test('dead letters of the outbox keep their body, and are sent again under their id', async (t) => {

@@ -1,5 +1,6 @@
 // The methods: the shape of each body, its signed instant, and the id that an acknowledgement names.
 
+import { FederationError } from '../errors.ts'
 import {
   type FollowBody,
   FollowBodySchema,
@@ -15,7 +16,7 @@ import {
 } from '../wire/v1/bodies.ts'
 import { id, instant, url } from '../wire/v1/fields.ts'
 import { instantOf } from '../wire/v1/instant.ts'
-import { isObject, object, schema } from '../wire/v1/schema.ts'
+import { object, schema } from '../wire/v1/schema.ts'
 import type { RefusalCode } from './refusal.ts'
 
 /** The decrypted body of a delivery. */
@@ -29,6 +30,8 @@ export interface Method {
   readonly refusedWith: RefusalCode
   /** Returns the body; undefined if it does not have the shape of this method. */
   read(value: unknown): Body | undefined
+  /** Returns what is wrong with the shape of a body; undefined if nothing is. */
+  problemOf(value: unknown): string | undefined
   /** Returns the signed instant of the message, epoch ms. */
   madeAt(body: Body): number
   /** Returns the id that the acknowledgement names. */
@@ -36,7 +39,9 @@ export interface Method {
 }
 
 interface Reader<T> {
-  safeParse(value: unknown): { readonly success: true; readonly data: T } | { readonly success: false }
+  safeParse(
+    value: unknown,
+  ): { readonly success: true; readonly data: T } | { readonly success: false; readonly error: Error }
 }
 
 function method<T extends Body>(
@@ -50,6 +55,10 @@ function method<T extends Body>(
     read(value) {
       const read = reader.safeParse(value)
       return read.success ? read.data : undefined
+    },
+    problemOf(value) {
+      const read = reader.safeParse(value)
+      return read.success ? undefined : read.error.message
     },
     madeAt: (body) => instantOf(made(body as T))!,
     idOf: (body) => idOf(body as T),
@@ -97,7 +106,9 @@ function ownMethod(name: string): Method {
   const reader: Reader<OwnBody> = {
     safeParse(value) {
       const fits = OwnBodySchema.safeParse(value)
-      if (!fits.success || !isObject(value) || fits.data.method !== name) return { success: false }
+      if (!fits.success) return fits
+      if (fits.data.method !== name)
+        return { success: false, error: new FederationError('MESSAGE_INVALID', `method: expected ${name}.`) }
       return { success: true, data: value as unknown as OwnBody }
     },
   }

@@ -8,10 +8,12 @@
 
 import type { Clock } from 'holdfast'
 
-/** Deliveries that begin at once before their peer counts as draining. A burst of an app is rarely larger. */
-const burst = 32
+/** Deliveries that begin at once before their peer counts as draining. */
+const burst = 8
 /** Distance between two deliveries of a drain. Each costs about 1.1 ms of CPU. */
 const distanceMs = 3
+/** So long after a delivery that waited, the peer still counts as draining: a busy process may be slower than the pace. */
+const drainingMs = 1_000
 /** Most drains that share the pace of one. */
 const sharing = 6
 /** How long a drain makes room after a delivery to another peer. */
@@ -20,10 +22,12 @@ const othersMs = 10_000
 const maxPeers = 10_000
 
 interface Peer {
-  /** The instant at which its deliveries so far would have begun at the pace of a drain. */
+  /** The instant at which its deliveries so far would have begun at the pace of a drain, the first ones included. */
   pacedUntil: number
-  /** Its deliveries that wait here. */
-  waiting: number
+  /** Its deliveries that wait here, the oldest first. */
+  readonly waiting: (() => void)[]
+  /** When one of them waited last. */
+  waitedAt: number
 }
 
 interface Other {
@@ -53,30 +57,54 @@ export class Drains {
     const now = this.#clock.monotonic()
     const peer = this.#peerOf(origin, now)
     const latest = now + burst * distanceMs
-    const pace = distanceMs * Math.min(Math.max(this.#draining, 1), sharing)
-    const pacedUntil = Math.max(peer.pacedUntil, now) + pace
-    const waitMs = pacedUntil - latest
-    if (waitMs <= 0)
-      this.#others = [{ origin, at: now }, ...this.#others.filter((one) => one.origin !== origin)].slice(0, 2)
-    else if (this.#others.some((one) => one.origin !== origin && now - one.at < othersMs)) {
+    const isDraining = now - peer.waitedAt < drainingMs
+    const pacedUntil = Math.max(peer.pacedUntil, isDraining ? latest - distanceMs : now) + distanceMs
+    if (pacedUntil <= latest && peer.waiting.length === 0) {
+      if (!isDraining) this.#noteOther(origin, now)
       peer.pacedUntil = pacedUntil
-      return this.#wait(peer, waitMs)
+    } else if (this.#hasOthers(origin, now)) {
+      return this.#wait(origin, peer, pacedUntil - latest)
+    } else {
+      // At full speed it makes room as soon as there are others.
+      peer.pacedUntil = Math.min(pacedUntil, latest)
     }
-    // Without others it keeps no more than its place at the head: it waits as soon as there are some.
-    peer.pacedUntil = Math.min(pacedUntil, latest)
   }
 
-  async #wait(peer: Peer, ms: number): Promise<void> {
-    if (peer.waiting++ === 0) this.#draining++
-    await new Promise<void>((resolve) => void this.#clock.after(ms, resolve))
-    if (--peer.waiting === 0) this.#draining--
+  #noteOther(origin: string, at: number): void {
+    this.#others = [{ origin, at }, ...this.#others.filter((other) => other.origin !== origin)].slice(0, 2)
+  }
+
+  #hasOthers(origin: string, now: number): boolean {
+    return this.#others.some((other) => other.origin !== origin && now - other.at < othersMs)
+  }
+
+  #wait(origin: string, peer: Peer, ms: number): Promise<void> {
+    return new Promise<void>((resolve) => {
+      if (peer.waiting.push(resolve) > 1) return
+      this.#draining++
+      this.#clock.after(ms, () => this.#next(origin, peer))
+    })
+  }
+
+  /** Begins one, or all of them if the other peers have nothing any more. */
+  #next(origin: string, peer: Peer): void {
+    const now = this.#clock.monotonic()
+    const latest = now + burst * distanceMs
+    const begin = peer.waiting.splice(0, this.#hasOthers(origin, now) ? 1 : peer.waiting.length)
+    const pace = distanceMs * Math.min(this.#draining, sharing)
+    // A busy event loop is late. What was missed is made up for, at half of the distance: all at once would be what others wait for.
+    peer.pacedUntil = Math.max(peer.pacedUntil + pace, latest - pace / 2)
+    peer.waitedAt = now
+    if (peer.waiting.length === 0) this.#draining--
+    else this.#clock.after(Math.max(pace / 2, peer.pacedUntil + distanceMs - latest), () => this.#next(origin, peer))
+    for (const resolve of begin) resolve()
   }
 
   #peerOf(origin: string, now: number): Peer {
     const known = this.#peers.get(origin)
     if (known) return known
     if (this.#peers.size >= maxPeers) this.#forget(now)
-    const peer: Peer = { pacedUntil: now, waiting: 0 }
+    const peer: Peer = { pacedUntil: now, waiting: [], waitedAt: -Infinity }
     this.#peers.set(origin, peer)
     return peer
   }
@@ -84,9 +112,9 @@ export class Drains {
   /** Those that had nothing lately, or else all that do not wait here. */
   #forget(now: number): void {
     for (const [origin, { pacedUntil, waiting }] of this.#peers) {
-      if (waiting === 0 && pacedUntil <= now) this.#peers.delete(origin)
+      if (waiting.length === 0 && pacedUntil <= now) this.#peers.delete(origin)
     }
     if (this.#peers.size < maxPeers) return
-    for (const [origin, { waiting }] of this.#peers) if (waiting === 0) this.#peers.delete(origin)
+    for (const [origin, { waiting }] of this.#peers) if (waiting.length === 0) this.#peers.delete(origin)
   }
 }

@@ -154,9 +154,9 @@ test('a handler beyond its time: the sender is told to repeat, and the repeat ge
   assertRefused(reply, 503, 'DECISION_PENDING')
   assert.equal(reply.headers['retry-after'], '5')
   // The same decision is waited for, not asked for again.
-  let isAnswered = false
-  const second = deliver(alpha, beta, body).finally(() => (isAnswered = true))
-  while (!isAnswered) {
+  const answered = { count: 0 }
+  const second = deliver(alpha, beta, body).finally(() => void answered.count++)
+  while (answered.count === 0) {
     await clock.advance(1_000)
     await new Promise((resolve) => setTimeout(resolve, 1))
   }
