@@ -7,7 +7,9 @@ import { RedisStorage } from 'holdfast/redis'
 import type { ClaimedJob, Extension, LeaseVerdict, Storage } from 'holdfast/storage'
 import { type Cluster, startCluster } from '../../../../../servers/cluster.ts'
 import { type Proxy, startProxy } from '../../../../../servers/proxy.ts'
-import { startRedis } from '../../../../../servers/redis.ts'
+import { type RedisServer, startRedis } from '../../../../../servers/redis.ts'
+import { systemClock } from '../../../src/clock.ts'
+import { guardStorage } from '../../../src/engine/guard.ts'
 import { until } from '../../queue/driver.ts'
 import { clusterClient, type ClientName } from '../../redis-places.ts'
 import { bytes, claim, job } from './every-verb.ts'
@@ -54,6 +56,26 @@ for (const name of ['iovalkey', 'ioredis', 'ioredis5'] as const) {
   })
 }
 
+test('[N4] [D4] Cluster: the primary dies before its reply, and the promoted replica is sent the call again', async (t) => {
+  const opening = await opened(t, 'iovalkey', natMap())
+  // The engine bounds a call in time, and repeats it once the client gives up: it may do so before the promotion.
+  const guarded = guardStorage(opening, systemClock, () => {})
+  const extension = await claimed(opening, 'failover')
+  const primary = await cluster.masterOf(`{${prefix}}`)
+  const direct = await opened(t, 'iovalkey')
+  const lost = extendWithoutReply(guarded, extension, proxies, direct, async () => {
+    await until(async () => (await replicaOffset(primary)) === (await offset(primary)), 'the replica')
+    await cluster.failover(primary, 'kill')
+  })
+  await lost.catch(() => {})
+  await until(async () => {
+    const verdicts = await guarded.extend([extension]).catch(() => [])
+    return verdicts[0]?.verdict === 'extended'
+  }, 'an answer of the promoted replica')
+  assert.notEqual(await cluster.masterOf(`{${prefix}}`), primary)
+  assert.deepEqual(await textsOf(guarded, 'failover'), ['one', 'two'])
+})
+
 /** So that a client talks to the nodes through the proxies. */
 const natMap = (): object =>
   Object.fromEntries(
@@ -84,11 +106,13 @@ async function extendWithoutReply(
   extension: Extension,
   through: readonly Proxy[],
   direct: RedisStorage,
+  onApplied?: () => Promise<void>,
 ): Promise<LeaseVerdict[]> {
   for (const proxy of through) proxy.swallowReplies(true)
   const answer = storage.extend([extension])
   answer.catch(() => {})
   await until(async () => (await textsOf(direct, extension.id)).length > 0, 'its lines')
+  await onApplied?.()
   for (const proxy of through) {
     proxy.cut()
     proxy.swallowReplies(false)
@@ -99,4 +123,17 @@ async function extendWithoutReply(
 async function textsOf(storage: Pick<Storage, 'get'>, id: string): Promise<string[]> {
   const [record] = await storage.get([{ type: 'mail', id }], { parts: ['log'] })
   return record!.log!.lines.map(({ line }) => Buffer.from(line).toString())
+}
+
+const field = (info: string, name: string): number => Number(new RegExp(`${name}[:=](\\d+)`).exec(info)?.[1] ?? -1)
+const offset = async (primary: RedisServer): Promise<number> => field(await replication(primary), 'master_repl_offset')
+const replicaOffset = async (primary: RedisServer): Promise<number> => field(await replication(primary), ',offset')
+
+async function replication(server: RedisServer): Promise<string> {
+  const client = await server.connect()
+  try {
+    return String(await client.send('INFO', 'replication'))
+  } finally {
+    client.close()
+  }
 }

@@ -9,8 +9,11 @@ import { ReplyMonitor } from './reply-monitor.ts'
 
 /** How long a node of a cluster may take to answer a PING before it is dropped, in ms. */
 const pingMs = 1_000
-/** How long a client may be silent between connect and ready, in ms. */
+/** How long a client may be silent between connect and ready, in ms; and a Cluster connecting without asking any node for the slots. */
 const stuckMs = 2_000
+
+/** Both libraries have it and do not document it: whether a Cluster asks a node for the slots. */
+const isRefreshing = (cluster: RedisClient): boolean => (cluster as { isRefreshing?: unknown }).isRefreshing !== false
 
 export class BorrowedLink<Client extends RedisClient> implements Link<Client> {
   readonly replies: ReplyMonitor
@@ -141,6 +144,26 @@ export class BorrowedLink<Client extends RedisClient> implements Link<Client> {
 
   /** Drops a connection that fell silent before the client was ready: the library has no timeout for that. */
   #dropIfStuck(): void {
+    if (isCluster(this.#borrowed)) this.#reconnectIfStuck()
+    else this.#dropIfSilentSoFar()
+  }
+
+  /**
+   * A Cluster of iovalkey that begins to connect while it still asks the nodes of its lost connections for the slots asks no other node. If all
+   * of those fail, it waits for ever.
+   */
+  #reconnectIfStuck(): void {
+    const now = this.#options.clock.monotonic()
+    const isWaiting = this.#borrowed.status === 'connecting' && !isRefreshing(this.#borrowed)
+    if (!isWaiting) this.#stuck = undefined
+    else if (!this.#stuck) this.#stuck = { bytes: undefined, at: now }
+    else if (now - this.#stuck.at >= stuckMs) {
+      this.#stuck = undefined
+      this.#borrowed.disconnect(true)
+    }
+  }
+
+  #dropIfSilentSoFar(): void {
     const now = this.#options.clock.monotonic()
     const bytes = socketOf(this.#borrowed)?.bytesRead
     const stuck = this.#borrowed.status === 'connect' && this.#stuck?.bytes === bytes ? this.#stuck : undefined

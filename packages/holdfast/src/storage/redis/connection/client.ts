@@ -40,6 +40,9 @@ export const primariesOf = (client: RedisClient): RedisClient[] =>
 interface Socket {
   readonly bytesRead: number
   destroy(): void
+  /** Whether it keeps the process alive. */
+  ref(): void
+  unref(): void
 }
 
 export const socketOf = (client: RedisClient): Socket | undefined => (client as { stream?: Socket }).stream

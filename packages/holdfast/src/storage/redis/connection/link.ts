@@ -27,6 +27,8 @@ export interface LinkOptions<Client extends RedisClient = RedisClient> {
    * @param isFirst the first connection of this link: start() rejects with what setUp throws
    */
   setUp(client: Client, replies: ReplyMonitor, isFirst: boolean): Promise<void>
+  /** A connection of ours keeps the process alive while no reply is expected, too. @default false */
+  readonly keepsAlive?: boolean
   /** Called when the connection is lost. */
   onDown?(): void
   /** Called when it is connected again, and set up. */

@@ -29,6 +29,7 @@ export class OwnLink implements Link<NodeClient> {
       () => this.#current && socketOf(this.#current.client)?.bytesRead,
       () => this.#current?.lose(new Error('the server has not answered for 2 s')),
     )
+    this.replies.onBusy = () => this.#keepAlive()
   }
 
   get client(): NodeClient | undefined {
@@ -90,12 +91,20 @@ export class OwnLink implements Link<NodeClient> {
     if (this.#current?.client !== client) throw this.#reason
     this.#up = client
     this.#tries = 0
+    this.#keepAlive()
     this.#waiters.resolve(client)
   }
 
   async #setUp(client: NodeClient, isFirst: boolean): Promise<void> {
     await this.replies.expect(client.connect())
     await this.#options.setUp(client, this.replies, isFirst)
+  }
+
+  /** A process that has nothing left to do ends, although its storage is open. While it connects, the client keeps it alive. */
+  #keepAlive(): void {
+    if (!this.#up || this.#options.keepsAlive) return
+    if (this.replies.isBusy) socketOf(this.#up)?.ref()
+    else socketOf(this.#up)?.unref()
   }
 
   #reconnect(): void {

@@ -23,6 +23,8 @@ export class ReplyMonitor {
   #heardAt = -Infinity
   #checkAt = 0
   #idle = Promise.withResolvers<void>()
+  /** Called when a first reply is expected, and when none is any more. */
+  onBusy: (isBusy: boolean) => void = () => {}
 
   /** @param bytesRead bytes read so far: while they grow, the server is alive, however slow the reply. Undefined: unknown. */
   constructor(clock: Clock, bytesRead: () => number | undefined, onSilence: () => void) {
@@ -35,6 +37,7 @@ export class ReplyMonitor {
   async expect<T>(reply: Promise<T>, allowMs = 0): Promise<T> {
     const expected = { at: this.#clock.monotonic(), allowMs }
     this.#expected.add(expected)
+    if (this.#expected.size === 1) this.onBusy(true)
     if (!this.#timer) {
       this.#bytes = this.#bytesRead()
       this.#arm()
@@ -43,8 +46,16 @@ export class ReplyMonitor {
       return await reply
     } finally {
       this.#expected.delete(expected)
-      if (this.#expected.size === 0) this.#idle.resolve()
+      if (this.#expected.size === 0) {
+        this.#idle.resolve()
+        this.onBusy(false)
+      }
     }
+  }
+
+  /** Whether a reply is expected. */
+  get isBusy(): boolean {
+    return this.#expected.size > 0
   }
 
   /** Resolves when no reply is expected. */

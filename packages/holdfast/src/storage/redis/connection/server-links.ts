@@ -55,7 +55,8 @@ export class ServerLinks {
     this.#load = load
     this.#where = whereOf(options)
     this.subscriber = new Subscriber(options.clock, (link) => {
-      return new OwnLink(() => this.#newNode(), { ...this.#linkOptions, ...link })
+      // It exists while there are listeners, who wait for messages.
+      return new OwnLink(() => this.#newNode(), { ...this.#linkOptions, ...link, keepsAlive: true })
     })
   }
 
