@@ -1,6 +1,7 @@
 // Every statement on jobs, types, groups and keys, prepared at its first use by a connection: to prepare all of them takes
 // longer than to open the database. Limits are written `? + 0`: SQLite plans a statement again whenever a bare parameter of its
 // limit changes, which costs more than running the statement.
+// Longer than others: a statement beside its neighbours shows what an index must serve.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { groupColumns } from '../rules/group.ts'
@@ -160,11 +161,18 @@ const texts = {
     `SELECT ${jobColumns} FROM holdfast_jobs
      WHERE tid = ? AND ready = 1 AND priority = ? AND run_at <= ? ORDER BY run_at, ord LIMIT ? + 0`,
   ),
+  // For one slot, instead of the two around it.
+  firstReady: rows(
+    `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND ready = 1 ORDER BY priority DESC, run_at, ord LIMIT 1`,
+  ),
   highestBelow: rows(
     'SELECT priority FROM holdfast_jobs WHERE tid = ? AND ready = 1 AND priority < ? ORDER BY priority DESC LIMIT 1',
   ),
   lost: rows(
     `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND lease_until <= ? ORDER BY lease_until LIMIT ? + 0`,
+  ),
+  firstLeaseEnd: rows(
+    'SELECT lease_until FROM holdfast_jobs WHERE tid = ? AND lease_until IS NOT NULL ORDER BY lease_until LIMIT 1',
   ),
   held: rows(`SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND lease_until IS NOT NULL ORDER BY lease_until`),
   typesWithEnded: rows('SELECT tid FROM holdfast_types WHERE completed > 0 OR failed > 0 OR cancelled > 0'),

@@ -205,6 +205,7 @@ export class JobRows {
       return
     }
     const cells = changingCells(job)
+    if (job.leased && job.lease!.until < job.type.noLeaseEndBefore) job.type.noLeaseEndBefore = job.lease!.until
     // Known of a job that this process claimed: it stayed in memory since.
     const ending = job.written && endingCells(job.written, cells)
     job.written = cells

@@ -60,6 +60,9 @@ export function readJob(rows: Rows<SqliteType>, type: SqliteType, row: Row): Sql
   return new RowJob(rows, type, columns, more)
 }
 
+/** Whether the runAt of a row has come: without reading the row into a job. */
+export const isDue = (row: Row, now: number): boolean => (row[12] as number) <= now
+
 /** The columns that never change, without those that a plain job does not have: group and chain. */
 export function fixedCells(job: SqliteJob): Cell[] {
   const { accepted, type, id, token, maxAttempts = null, priority, createdAt } = job

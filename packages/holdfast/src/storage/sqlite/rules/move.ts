@@ -6,7 +6,7 @@ import { emptyFlow, type Flow, type GroupState, isGroupNeeded } from '../../rule
 import type * as Moves from '../../rules/move.ts'
 import { Signals } from '../../rules/signals.ts'
 import { newRowJob } from '../../rows/new-job.ts'
-import { hasRowAlone, newCells, type SqliteJob } from './job.ts'
+import { hasRowAlone, isDue, newCells, type Row, type SqliteJob } from './job.ts'
 import type { SqliteGroup } from './group.ts'
 import { Members } from './members.ts'
 import { Ring } from './ring.ts'
@@ -133,7 +133,13 @@ export class SqliteMove implements Moves.Move {
 
   #readReady(type: SqliteType): ReadAhead {
     this.set.jobs.flush()
-    const { highestBelow, readyJobs } = this.set.statements
+    const { highestBelow, readyJobs, firstReady } = this.set.statements
+    if (this.slots === 1) {
+      const row = firstReady.get(type.tid) as unknown as Row | undefined
+      if (!row) return nothing
+      if (isDue(row, this.now)) return { jobs: [this.set.jobs.ofRow(row)], isLast: false }
+      // The first of the highest priority is due later: those of a lower one may be due.
+    }
     const found: SqliteJob[] = []
     let below = 1_000
     while (found.length < this.slots) {
@@ -147,6 +153,11 @@ export class SqliteMove implements Moves.Move {
 
   #readLost(type: SqliteType): ReadAhead {
     this.set.jobs.flush()
+    if (type.noLeaseEndBefore > this.now) return nothing
+    const { firstLeaseEnd } = this.set.statements
+    const first = firstLeaseEnd.get(type.tid) as unknown as [number] | undefined
+    type.noLeaseEndBefore = first ? first[0] : Infinity
+    if (type.noLeaseEndBefore > this.now) return nothing
     const found = this.set.jobs.ofRows(this.set.statements.lost.all(type.tid, this.now, lostPerRead))
     return { jobs: found.toReversed(), isLast: found.length < lostPerRead }
   }
@@ -288,6 +299,8 @@ interface ReadAhead {
   /** The index has no more of them. */
   readonly isLast: boolean
 }
+
+const nothing: ReadAhead = { jobs: [], isLast: true }
 
 /** The first job that still has its place. Reads on when none of those that were read has. */
 function next(

@@ -19,6 +19,8 @@ export class SqliteType implements Moves.JobType {
   hasGroups: boolean
   /** No group in its ring has a turn before this instant. -Infinity: not known. */
   noTurnBefore = -Infinity
+  /** No lease of its jobs ends before this instant. -Infinity: not known. */
+  noLeaseEndBefore = -Infinity
   flow: Flow | undefined
   /** One of these two must be written. */
   flowChanged = false

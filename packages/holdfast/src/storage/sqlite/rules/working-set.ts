@@ -17,6 +17,9 @@ import { KeyRows } from './key-rows.ts'
 import { TypeRows } from './type-rows.ts'
 import type { SqliteType } from './type.ts'
 
+/** Numbers that a connection reserves beyond the last one it has taken. */
+const numbersAhead = 1_000
+
 export class WorkingSet implements Rows<SqliteType> {
   readonly statements: Statements
   readonly types: TypeRows
@@ -29,8 +32,11 @@ export class WorkingSet implements Rows<SqliteType> {
   #version = -1
   /** Number of times that commits of other connections were noticed. */
   foreignCommits = 0
+  /** -1: not read. */
   #lastNumber = -1
-  #isNumberTaken = false
+  /** The stored number: those up to it are this connection's, as long as no other has stored another one. */
+  #reserved = -1
+  #isReservedByThis = false
 
   constructor(db: DatabaseSync, listenersOf: (name: string) => Listeners) {
     this.statements = statementsOf(db)
@@ -48,7 +54,11 @@ export class WorkingSet implements Rows<SqliteType> {
   begin(): void {
     const [version] = this.statements.version.get() as unknown as [number]
     if (version === this.#version) return
+    const [lastNumber, reserved] = [this.#lastNumber, this.#reserved]
     this.forget()
+    // They are still right if the stored number is: the others have taken none.
+    this.#lastNumber = lastNumber
+    this.#reserved = reserved
     this.#version = version
     this.foreignCommits++
   }
@@ -61,7 +71,8 @@ export class WorkingSet implements Rows<SqliteType> {
     this.keys.forget()
     this.dependents.forget()
     this.#lastNumber = -1
-    this.#isNumberTaken = false
+    this.#reserved = -1
+    this.#isReservedByThis = false
     this.#version = -1
   }
 
@@ -71,8 +82,7 @@ export class WorkingSet implements Rows<SqliteType> {
     this.groups.flush()
     this.types.write()
     this.dependents.eraseAllOrphans()
-    if (this.#isNumberTaken) this.statements.setLastNumber.run(this.#lastNumber)
-    this.#isNumberTaken = false
+    if (this.#lastNumber > this.#reserved) this.#reserve()
     this.jobs.release()
     this.groups.forget()
     this.keys.forget()
@@ -80,14 +90,25 @@ export class WorkingSet implements Rows<SqliteType> {
   }
 
   get lastNumber(): number {
-    if (this.#lastNumber < 0) this.#lastNumber = (this.statements.lastNumber.get() as unknown as [number])[0]
+    if (!this.#isReservedByThis) this.#readNumber()
     return this.#lastNumber
   }
 
   takeNumber(): number {
     this.#lastNumber = this.lastNumber + 1
-    this.#isNumberTaken = true
     return this.#lastNumber
+  }
+
+  #readNumber(): void {
+    const [stored] = this.statements.lastNumber.get() as unknown as [number]
+    if (stored !== this.#reserved) this.#lastNumber = this.#reserved = stored
+    this.#isReservedByThis = true
+  }
+
+  /** With numbers to come, so that the next commits need not write the page of the number. Those that are not taken are skipped. */
+  #reserve(): void {
+    this.#reserved = this.#lastNumber + numbersAhead
+    this.statements.setLastNumber.run(this.#reserved)
   }
 
   // ── jobs ───────────────────────────────────────────────────────────────────────────────────────────────────────────
