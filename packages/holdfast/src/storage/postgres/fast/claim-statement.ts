@@ -1,5 +1,11 @@
 // The statement of claim's and settle's fast path. There are 32 variants: each part costs something even where it does nothing,
 // so a statement contains only the parts that a call needs.
+//
+// Of its time, two updates of the row take nearly all: with six index entries a quarter, and the commit a tenth. Rejected: tables of their own for
+// the waiting line and the leases. Per job, in batches of 50 on a bare client of Postgres 15, claim and settle take the server 17.3 µs with
+// this table; 16.2 without the index over created_at; 17.2 with both tables, of which one row is inserted and one deleted each time, and
+// 24.4 with an index over the ends of leases; 15.6 if expiries have a table, too, so that updates of jobs are HOT (fillfactor 60). Each of
+// these tables made adds slower (6.6 to 6.8 µs instead of 6.2). A table with nothing but id, payload, state and lease takes 13.0.
 
 import { aheadMark } from '../../rules/job/ahead.ts'
 import { stateCodes } from '../../rules/job/codes.ts'
