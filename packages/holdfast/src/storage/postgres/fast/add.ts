@@ -17,14 +17,17 @@ import { PostgresMove } from '../rules/move.ts'
 import type { TypeRegistry } from '../rules/type-registry.ts'
 import { WorkingSet } from '../rules/working-set.ts'
 import { cell, jobCell, jobRowOf, kindCodes, readyCodes } from '../sql/job-columns.ts'
-import { columns, listParam, param, settingLockTimeout, type Sql } from '../sql/statement.ts'
-import { arrayOf, bytesArrayOf, encodeText } from '../sql/text.ts'
+import { bytesAt, columns, listParam, param, settingLockTimeout, type Sql } from '../sql/statement.ts'
+import { arrayOf, encodeText, joinedBytes } from '../sql/text.ts'
 import { hasMark } from '../sql/transaction-mark.ts'
 import { isOneWatched } from '../sql/watch-statements.ts'
 import type { AfterCommit } from './after-commit.ts'
 
 /**
- * `joined`: for a transaction that goes on. An id that is inserted meanwhile must not end it: that job is left out. $13: lock timeout
+ * $1 … $11: lists. $12: the bytes of all payloads, as hex. $13 … $15: the type, attempts and
+ * retention of all jobs, instead of lists. $16, $17: channel and hint.
+ *
+ * `joined`: for a transaction that goes on. An id that is inserted meanwhile must not end it: that job is left out. $18: lock timeout
  * of the transaction in ms, or NULL: as it is. `checked`: the same, but outside of a marked transaction nothing is written, and the time is
  * NULL.
  */
@@ -39,10 +42,14 @@ export function fastAddStatement(
     kind === 'alone' ? 'fast_add' : `${kind}_add`,
     `WITH clock AS MATERIALIZED (SELECT ${now} AS now),
      given AS MATERIALIZED (
-       SELECT * FROM unnest(${isJoined ? settingLockTimeout(13, types) : types}, ${param(2, 'text[]')}, ${param(3, 'text[]')},
+       SELECT coalesce(g.tid, ${param(13, 'integer')}) AS tid, id, token, priority,
+         coalesce(max_attempts, ${param(14, 'double precision')}) AS max_attempts,
+         coalesce(keep_ms, ${param(15, 'double precision')}) AS keep_ms, at, delay_ms, more, start, size
+       FROM unnest(${isJoined ? settingLockTimeout(18, types) : types}, ${param(2, 'text[]')}, ${param(3, 'text[]')},
          ${param(4, 'smallint[]')}, ${param(5, 'double precision[]')}, ${param(6, 'double precision[]')},
          ${param(7, 'double precision[]')}, ${param(8, 'double precision[]')}, ${param(9, 'text[]')},
-         ${param(10, 'bytea[]')}) AS g (tid, id, token, priority, max_attempts, keep_ms, at, delay_ms, more, payload)),
+         ${param(10, 'integer[]')}, ${param(11, 'integer[]')})
+         AS g (tid, id, token, priority, max_attempts, keep_ms, at, delay_ms, more, start, size)),
      existing AS MATERIALIZED (
        SELECT j.* FROM given AS g CROSS JOIN LATERAL (
          SELECT * FROM ${at}jobs AS j WHERE j.tid = g.tid AND j.id = g.id LIMIT 1) AS j),
@@ -50,17 +57,18 @@ export function fastAddStatement(
        INSERT INTO ${at}jobs (seq, ord, tid, id, token, priority, max_attempts, keep_ms, created_at, run_at, state, kind,
          attempt, failures, ready, more, payload)
        SELECT number, number, tid, id, token, coalesce(priority, 0), max_attempts, keep_ms, now, run_at,
-         CASE WHEN run_at <= now THEN ${stateCodes.queued} ELSE ${stateCodes.scheduled} END, ${kindCodes.alone}, 0, 0, ${readyCodes.ready}, more, payload
+         CASE WHEN run_at <= now THEN ${stateCodes.queued} ELSE ${stateCodes.scheduled} END, ${kindCodes.alone}, 0, 0, ${readyCodes.ready}, more,
+         ${bytesAt('n', 12)}
        FROM (
          SELECT g.*, clock.now, ${nextValue('numbers')} AS number,
            CASE WHEN delay_ms IS NOT NULL THEN now + delay_ms ELSE greatest(at, now) END AS run_at
          FROM clock, given AS g OFFSET 0) AS n
-       WHERE NOT EXISTS (SELECT 1 FROM existing) AND NOT ${isOneWatched(at, listParam(1, 'integer[]'))}${isChecked ? ` AND ${hasMark}` : ''}
+       WHERE NOT EXISTS (SELECT 1 FROM existing) AND NOT ${isOneWatched(at, `${listParam(1, 'integer[]')} || ${param(13, 'integer')}`)}${isChecked ? ` AND ${hasMark}` : ''}
        ${isJoined ? 'ON CONFLICT DO NOTHING' : ''} RETURNING 1)
      SELECT ${columns(
        isChecked ? `CASE WHEN ${hasMark} THEN clock.now END` : 'clock.now',
        'n.count',
-       `CASE WHEN n.count > 0 THEN pg_notify(${param(11, 'text')}, ${param(12, 'text')}) END`,
+       `CASE WHEN n.count > 0 THEN pg_notify(${param(16, 'text')}, ${param(17, 'text')}) END`,
        jobCell('e'),
      )} FROM clock CROSS JOIN (SELECT count(*) AS count FROM added) AS n LEFT JOIN existing AS e ON true`,
   )
@@ -115,13 +123,24 @@ export async function fastAdd(
 
 /** The first job of the batch that names an id takes it. */
 function firstOfEachId(jobs: readonly NewJob[]): readonly NewJob[] {
-  if (jobs.length === 1) return jobs
+  if (jobs.length === 1 || areDistinct(jobs)) return jobs
   const firsts = new Map<string, NewJob>()
   for (const job of jobs) {
     const name = nameOf(job)
     if (!firsts.has(name)) firsts.set(name, job)
   }
   return firsts.size === jobs.length ? jobs : [...firsts.values()]
+}
+
+/** Of one type, which is nearly always so: without a name for each job. */
+function areDistinct(jobs: readonly NewJob[]): boolean {
+  const { type } = jobs[0]!
+  const ids = new Set<string>()
+  for (const job of jobs) {
+    if (job.type !== type) return false
+    ids.add(job.id)
+  }
+  return ids.size === jobs.length
 }
 
 const nameOf = ({ type, id }: NewJob): string => `${type.length}/${type}/${id}`
@@ -179,8 +198,8 @@ function existingVerdicts(
   }
 }
 
-/** The lists of the statement. What nearly no job has is null in all of them: such a list is sent empty. */
-function cellsOf(types: TypeRegistry, jobs: readonly NewJob[]): string[] {
+/** The parameters of the statement up to the hint. What nearly no job has is null in all of them: such a list is sent empty. */
+function cellsOf(types: TypeRegistry, jobs: readonly NewJob[]): Value[] {
   const lists: Value[][] = [[], [], [], [], [], [], [], [], []]
   const [tids, ids, tokens, priorities, maxAttempts, keeps, runAts, delays, mores] = lists
   for (const job of jobs) {
@@ -195,7 +214,16 @@ function cellsOf(types: TypeRegistry, jobs: readonly NewJob[]): string[] {
     delays!.push(job.delayMs ?? null)
     mores!.push(moreOf(job, code === undefined))
   }
-  return [...lists.map(listOf), bytesArrayOf(jobs.map(({ payload }) => payload))]
+  const common = [tids!, maxAttempts!, keeps!].map(takeCommon)
+  return [...lists.map(listOf), ...joinedBytes(jobs.map(({ payload }) => payload)), ...common]
+}
+
+/** The value of all jobs, which makes their list empty; null if they differ. */
+function takeCommon(values: Value[]): Value {
+  const [first] = values
+  if (!values.every((value) => Object.is(value, first))) return null
+  values.length = 0
+  return first!
 }
 
 /** The rare fields of a job, as JSON. @param hasRetention its retention has no number */

@@ -3,7 +3,7 @@
 import type { Bytes, LeaseRef, Outcome, SettleVerdict, When } from '../../storage.ts'
 import type { Row } from '../connection/database.ts'
 import type { TypeRegistry } from '../rules/type-registry.ts'
-import { arrayOf, encodeBytes, encodeText, numberOf } from '../sql/text.ts'
+import { arrayOf, encodeBytes, encodeText, joinedBytes, numberOf } from '../sql/text.ts'
 import type { AfterCommit } from './after-commit.ts'
 import type { LeaseCache } from './lease-cache.ts'
 
@@ -54,7 +54,7 @@ const fenceCells = (types: TypeRegistry, outcomes: readonly LeaseRef[]): string[
 export const completionCells = (types: TypeRegistry, outcomes: readonly Completion[]): string[] => [
   ...fenceCells(types, outcomes),
   arrayOf(outcomes.map(({ keepMs }) => keepMs)),
-  arrayOf(outcomes.map(({ result }) => encodeBytes(result))),
+  ...joinedBytes(outcomes.map(({ result }) => result)),
 ]
 
 export const failureCells = (types: TypeRegistry, outcomes: readonly Failure[]): string[] => [

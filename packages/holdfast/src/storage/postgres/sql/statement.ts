@@ -32,6 +32,10 @@ export const unnestParam = (number: number, type: string): string =>
  */
 export const listParam = (number: number, type: string): string => `(SELECT ($${number}::text)::${type})::${type}`
 
+/** The bytes of a row with `start` and `size`: text.ts#joinedBytes. They are decoded once. @param number of the hex digits of all */
+export const bytesAt = (row: string, number: number): string =>
+  `substring((SELECT decode($${number}::text, 'hex')) FROM ${row}.start FOR ${row}.size)`
+
 /** A list that, when it is read, sets the lock timeout of the transaction. @param number NULL: leave it as it is */
 export const settingLockTimeout = (number: number, list: string): string =>
   `(CASE WHEN set_config('lock_timeout', coalesce($${number}::text, current_setting('lock_timeout')), true) IS NOT NULL

@@ -44,14 +44,21 @@ export const numbersOf = (literal: string): number[] => literal.slice(1, -1).spl
 export const encodeBytes = (bytes: Bytes | undefined): string | null =>
   bytes === undefined ? null : `\\x${hexOf(bytes)}`
 
-/** An array literal of bytes: hex digits need no search for what must be escaped. */
-export function bytesArrayOf(items: readonly (Bytes | undefined)[]): string {
-  let text = '{'
+/**
+ * Three parameters for bytesAt(): the positions of some bytes, their lengths, and all of them one behind the other, as hex. An array of
+ * bytes is read character by character, several times: with 1,000 bytes for each job, that took the server a third of an add.
+ */
+export function joinedBytes(items: readonly (Bytes | undefined)[]): [starts: string, sizes: string, hex: string] {
+  const given: Bytes[] = []
+  const [starts, sizes]: [Value[], Value[]] = [[], []]
+  let start = 1
   for (const bytes of items) {
-    if (text.length > 1) text += ','
-    text += bytes === undefined ? 'NULL' : `"\\\\x${hexOf(bytes)}"`
+    if (bytes !== undefined) given.push(bytes)
+    starts.push(bytes === undefined ? null : start)
+    sizes.push(bytes?.byteLength ?? null)
+    start += bytes?.byteLength ?? 0
   }
-  return text + '}'
+  return [arrayOf(starts), arrayOf(sizes), given.length === 1 ? hexOf(given[0]!) : Buffer.concat(given).toString('hex')]
 }
 
 const hexOf = ({ buffer, byteOffset, byteLength }: Bytes): string =>
