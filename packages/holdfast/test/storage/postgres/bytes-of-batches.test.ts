@@ -29,14 +29,23 @@ const batches: Record<string, readonly (Bytes | undefined)[]> = {
   'a single one behind none': [undefined, bytesOf(300, 128)],
 }
 
-for (const [what, list] of Object.entries(batches)) {
-  test(`the payloads of one add, and the results of one settle: ${what}`, async () => {
+const kinds: Record<string, (id: string) => Partial<NewJob>> = {
+  'plain jobs': () => ({}),
+  // They take the rules.
+  'jobs with keys': (id) => ({ deduplication: { key: id, mode: 'simple' } }),
+}
+const cases = Object.entries(batches).flatMap(([what, list]) =>
+  Object.entries(kinds).map(([kind, fieldsOf]) => ({ name: `${what}, of ${kind}`, list, fieldsOf })),
+)
+
+for (const { name, list, fieldsOf } of cases) {
+  test(`the payloads of one add, and the results of one settle: ${name}`, async () => {
     const { server } = await postgresPlace()
     const storage = new PostgresStorage({ url: server.url, schema: newSchema(), listen: false })
     await storage.connect()
     const jobs = list.map((payload, index): NewJob => {
       const id = `${index}`
-      return { type: 'mail', id, token: id, retention: kept, ...(payload && { payload }) }
+      return { type: 'mail', id, token: id, retention: kept, ...fieldsOf(id), ...(payload && { payload }) }
     })
     for (const verdict of await storage.add(jobs)) assert.equal(verdict.verdict, 'added')
     const wanted = list.map(hexOf)

@@ -3,10 +3,10 @@
 // the jobs: if a call inserts one job and no other row, a conflict leaves nothing written.
 
 import type { Connection, Statement, Value } from '../connection/database.ts'
-import { firstProvisional } from '../sql/job-columns.ts'
+import { cell, firstProvisional } from '../sql/job-columns.ts'
 import { encodeSearchValue } from '../sql/search-value.ts'
 import type { Statements } from '../sql/statements.ts'
-import { arrayOf, encodeBytes, encodeText, numbersOf } from '../sql/text.ts'
+import { arrayOf, encodeBytes, encodeText, joinedBytes, numbersOf } from '../sql/text.ts'
 import { groupCells } from './group.ts'
 import { changingCells, type FinalNumber, fixedCells, type PostgresJob } from './job.ts'
 import { conflict } from './loaded-rows.ts'
@@ -130,7 +130,10 @@ async function addJobs(
   hint: readonly [channel: string, message: string] | undefined,
 ): Promise<FinalNumber> {
   const rows = jobs.map((job) => [...fixedCells(job, unchanged), ...changingCells(job, unchanged, indexed.has(job))])
-  const values = [...transposed(rows), numbersTaken, ...(hint ?? [null, null])]
+  const lists = transposed(rows)
+  const [starts, sizes, payloads] = joinedBytes(jobs.map(({ payload }) => payload))
+  lists[cell.payload] = starts
+  const values = [...lists, numbersTaken, ...(hint ?? [null, null]), sizes, payloads]
   const [answer] = await connection.query(statements.addJobs, values)
   if (Number(answer![1]) < jobs.length) throw conflict
   return finalNumbers(numbersOf(answer![0]!))

@@ -11,7 +11,19 @@ import {
   numberColumns,
   readyCodes,
 } from './job-columns.ts'
-import { columns, fewRows, opaqueParam, param, type Sql } from './statement.ts'
+import { bytesAt, columns, fewRows, opaqueParam, param, type Sql } from './statement.ts'
+
+/** The same for new jobs: of the payload, its position and, in a last one, its size (text.ts#joinedBytes). */
+const newJobArrays = [
+  ...jobColumnNames.map((name, index) => param(1 + index, name === 'payload' ? 'integer[]' : `${jobColumns[name]}[]`)),
+  param(jobColumnNames.length + 4, 'integer[]'),
+].join(', ')
+
+/** The column of a new job `w`. */
+function newCell(name: JobColumn): string {
+  if (name === 'payload') return bytesAt('w', jobColumnNames.length + 5)
+  return numberColumns.has(name) ? finalNumber(`w.${name}`) : `w.${name}`
+}
 
 /** A parameter per column, each an array. @param from number of the first */
 const arrays = (from: number, names: readonly JobColumn[]): string =>
@@ -85,7 +97,7 @@ export const jobStatements = ({ at, now, statement, nextValue }: Sql) => ({
   ),
   /**
    * Takes so many numbers as parameter 1 behind the columns says, and answers with them and how many jobs were inserted. Then channel
-   * and hint.
+   * and hint, and the sizes and bytes of the payloads.
    */
   addJobs: statement(
     'add_jobs',
@@ -93,8 +105,9 @@ export const jobStatements = ({ at, now, statement, nextValue }: Sql) => ({
          SELECT array(SELECT ${nextValue('numbers')} FROM generate_series(1, ${opaqueParam(jobColumnNames.length + 1, 'integer')})) AS numbers),
        added AS (
          INSERT INTO ${at}jobs (${jobColumnNames.join(', ')})
-         SELECT ${jobColumnNames.map((name) => (numberColumns.has(name) ? finalNumber(`w.${name}`) : `w.${name}`)).join(', ')}
-         FROM taken CROSS JOIN unnest(${arrays(1, jobColumnNames)}) AS w (${jobColumnNames.join(', ')})
+         SELECT ${jobColumnNames.map(newCell).join(', ')}
+         FROM taken CROSS JOIN unnest(${newJobArrays})
+           AS w (${jobColumnNames.map((name) => (name === 'payload' ? 'start' : name)).join(', ')}, size)
          ON CONFLICT DO NOTHING RETURNING 1)
        SELECT ${columns('taken.numbers', '(SELECT count(*) FROM added)', sendHint(jobColumnNames.length + 2))} FROM taken`,
   ),
