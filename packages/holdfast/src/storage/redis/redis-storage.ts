@@ -54,7 +54,7 @@ export class RedisStorage implements Contract.Storage<never> {
     this.#scripts = new ScriptRunner(scripts, base, () => this.#counted.use())
     this.#listeners = new Listeners(scripts.watch, base, clock)
     this.settings = { callTimeoutMs, pollMs, claimsInFlight: 2, addsPerCall: 50 }
-    this.kv = new RedisKv(this.#scripts)
+    this.kv = new RedisKv(this.#scripts, () => clock.newId())
   }
 
   get features(): Contract.StorageFeatures {

@@ -56,6 +56,44 @@ for (const name of ['iovalkey', 'ioredis', 'ioredis5'] as const) {
   })
 }
 
+test('[N4] Cluster: a compare that the client sends again answers that it was applied', async (t) => {
+  const storage = await opened(t, 'iovalkey', natMap())
+  const direct = await opened(t, 'iovalkey')
+  const key = ['owner']
+  const valueOf = async (): Promise<string | undefined> => {
+    const value = await direct.kv.get(key)
+    return value && Buffer.from(value).toString()
+  }
+  // Its script is on the server then, as in extendWithoutReply().
+  await storage.kv.set(['other'], bytes('1'))
+  const first = withoutReply(
+    () => storage.kv.setIfAbsent(key, bytes('one')),
+    async () => (await valueOf()) === 'one',
+  )
+  assert.equal(await first, true)
+  const second = withoutReply(
+    () => storage.kv.cas(key, bytes('one'), bytes('two')),
+    async () => (await valueOf()) === 'two',
+  )
+  assert.equal(await second, true)
+  assert.equal(await storage.kv.setIfAbsent(key, bytes('three')), false, 'another call')
+  assert.equal(await storage.kv.cas(key, bytes('one'), bytes('two')), false, 'another call with the same values')
+  assert.equal(await valueOf(), 'two')
+})
+
+/** Makes a call with a reply that is dropped, and cuts the connections once it was applied. */
+async function withoutReply<Answer>(call: () => Promise<Answer>, isApplied: () => Promise<boolean>): Promise<Answer> {
+  for (const proxy of proxies) proxy.swallowReplies(true)
+  const answer = call()
+  answer.catch(() => {})
+  await until(isApplied, 'its effect')
+  for (const proxy of proxies) {
+    proxy.cut()
+    proxy.swallowReplies(false)
+  }
+  return answer
+}
+
 test('[N4] [D4] Cluster: the primary dies before its reply, and the promoted replica is sent the call again', async (t) => {
   const opening = await opened(t, 'iovalkey', natMap())
   // The engine bounds a call in time, and repeats it once the client gives up: it may do so before the promotion.

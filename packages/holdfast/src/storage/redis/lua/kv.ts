@@ -1,4 +1,5 @@
-// The key-value contract. An entry: 1 number  2 end of its ttl, or false  3 value. Keys are indexed in their order, so that
+// The key-value contract. An entry: 1 number  2 end of its ttl, or false  3 value  4 token of the compare that wrote
+// it, or nothing: a Cluster client sends a call again whose reply was lost, and the repeat would find the value changed. Keys are indexed in their order, so that
 // list reads them a page at a time. The number of an entry tells a list whether it was set after the first page.
 
 export const kvRules = `
@@ -16,12 +17,13 @@ return entry and entry[3] or false
 `
 
 /**
- * ARGV: key, compare, expected, value, ttlMs. compare: only if the value is the expected one (false: absent). A value of
+ * ARGV: key, compare, expected, value, ttlMs, token or false. compare: only if the value is the expected one (false: absent). A value of
  * false deletes.
  */
 export const kvWrite = `
-local key, compare, expected, value, ttl = unpack(cmsgpack.unpack(ARGV[1]))
+local key, compare, expected, value, ttl, token = unpack(cmsgpack.unpack(ARGV[1]))
 local entry = entry_of(key)
+if token and entry and entry[4] == token then return pack({ now, true, true }) end
 if compare and (entry and entry[3] or false) ~= expected then return pack({ now, false, false }) end
 local name = base .. ':kv:' .. key
 if not value or (ttl and ttl <= 0) then
@@ -31,7 +33,7 @@ if not value or (ttl and ttl <= 0) then
   return pack({ now, true, entry ~= nil })
 end
 local till = ttl and now + ttl or false
-local record = pack({ entry and entry[1] or call('INCR', base .. ':kn'), till, value })
+local record = pack({ entry and entry[1] or call('INCR', base .. ':kn'), till, value, token or nil })
 local text = till and time_text(till)
 if text then call('SET', name, record, 'PXAT', text) else call('SET', name, record) end
 call('ZADD', base .. ':kv', 0, key)

@@ -9,9 +9,12 @@ import { durable, type ScriptRunner } from './script-runner.ts'
 
 export class RedisKv implements KeyValue {
   readonly #scripts: ScriptRunner
+  readonly #newId: () => string
 
-  constructor(scripts: ScriptRunner) {
+  /** @param newId for tokens of calls, by which a repeat is recognised */
+  constructor(scripts: ScriptRunner, newId: () => string) {
     this.#scripts = scripts
+    this.#newId = newId
   }
 
   async get(key: KvKey): Promise<Bytes | undefined> {
@@ -53,7 +56,14 @@ export class RedisKv implements KeyValue {
     options: KvWrite = {},
   ): Promise<{ applied: boolean; existed: boolean }> {
     checkKvWrite(options)
-    const asked = packed([encodeKvKey(key), compare, expected, value, options.ttlMs])
+    const asked = packed([
+      encodeKvKey(key),
+      compare,
+      expected,
+      value,
+      options.ttlMs,
+      compare && value !== undefined && this.#newId(),
+    ])
     // A delete may run when memory is full.
     const [, applied, existed] = await this.#scripts.ask(value ? 'kvWrite' : 'kvDelete', [asked], durable)
     return { applied: applied as boolean, existed: existed as boolean }
