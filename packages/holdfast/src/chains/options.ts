@@ -284,9 +284,7 @@ function isListOfNames(name: string, value: unknown): void {
 
 function isSchedule(name: string, value: unknown): void {
   const { at, afterMs } = resolveOptions(name, value as { at?: unknown; afterMs?: unknown }, scheduleOptions)
-  if ((at === undefined) === (afterMs === undefined)) {
-    throw invalidArgument(name, 'either { at } or { afterMs }', value)
-  }
+  if ((at === undefined) === (afterMs === undefined)) throw invalidArgument(name, 'either { at } or { afterMs }', value)
 }
 
 function isTraceContext(name: string, value: unknown): void {

@@ -166,7 +166,7 @@ function guardCall(guarded: GuardedVerb, args: unknown[]): Promise<unknown> {
   const answer = callOf(guarded, args)
   if (answerOf(answer) !== undefined) {
     publishAnswered(guarded, startedAt)
-    return guarded.takesTurns && guarded.turns.isDue() ? guarded.turns.next().then(() => answer) : answer
+    return guarded.takesTurns && guarded.turns.isDue() ? guarded.turns.next().then<unknown>(() => answer) : answer
   }
   return new Promise((resolve) => {
     bound(guarded, answer, startedAt + guarded.settings.callTimeoutMs, {
@@ -242,7 +242,7 @@ function callOf({ method }: GuardedVerb, args: unknown[]): Promise<unknown> {
   try {
     return method(...args)
   } catch (error) {
-    return Promise.reject(error as Error)
+    return Promise.reject<unknown>(error as Error)
   }
 }
 
@@ -261,7 +261,7 @@ function bound(guarded: GuardedVerb, answer: Promise<unknown>, deadline: number,
     },
   }
   guarded.timeLimits.add(call)
-  void answer.then(
+  void answer.then<unknown, unknown>(
     (value) => endCall(call) && succeed(value),
     (error: unknown) => endCall(call) && fail(error),
   )

@@ -96,10 +96,11 @@ function runAttempt<P, R>(attempt: Attempt, handling: Handling<P, R>): Promise<A
   try {
     payload = decode('payload', handling.payloadSerde, attempt.job.payload)
     job = new HandlerJob(attempt, payload, maxAttemptsOf(attempt, handling))
-    return Promise.resolve(callHandler(handling.handler, job)).then((value) => {
+    const answered: Promise<unknown> = Promise.resolve<unknown>(callHandler(handling.handler, job))
+    return answered.then((value): AttemptEnd | Promise<AttemptEnd> => {
       try {
         if (isDirective(value)) return endOfError(value)
-        const end = complete(attempt, handling, payload as P, value)
+        const end = complete(attempt, handling, payload as P, value as R)
         return end instanceof Promise ? end.catch(endOfError) : end
       } catch (thrown) {
         return endOfError(thrown)

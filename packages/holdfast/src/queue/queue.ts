@@ -612,7 +612,7 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
     if (!wait) return this.#addLimited(job, answerOf)
     return wait.then(
       () => this.#addLimited(job, answerOf),
-      (error: unknown) => Promise.reject(this.#connection.explain(error) as Error),
+      (error: unknown) => Promise.reject<T>(this.#connection.explain(error) as Error),
     )
   }
 

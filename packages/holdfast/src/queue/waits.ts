@@ -47,7 +47,7 @@ export class Waits {
    * @throws TimeoutError, the signal's reason, or what `start` rejects with
    */
   wait(id: string, start: () => Promise<WaitStart>, timeoutMs: number, signal?: AbortSignal): Promise<WaitEnd> {
-    if (signal?.aborted) return Promise.reject(signal.reason as Error)
+    if (signal?.aborted) return Promise.reject<WaitEnd>(signal.reason as Error)
     const { promise, resolve, reject } = Promise.withResolvers<WaitEnd>()
     const { clock } = this.#options
     const wait: Wait = {
@@ -165,7 +165,7 @@ export class Waits {
   /** Called also if the wait timed out or was aborted meanwhile: both say that the job goes on. */
   #start(wait: Wait, start: () => Promise<WaitStart>): void {
     try {
-      start().then(
+      start().then<void, void>(
         (started) => this.#started(wait, started),
         (error: unknown) => this.#reject(wait, error),
       )

@@ -4,14 +4,17 @@
 
 const answer = Symbol('answer')
 
-type Answered<T> = Promise<T> & { [answer]?: T }
+/** Not a kind of Promise: the compiler would look at all of its members, for each answer. */
+interface Answered {
+  [answer]?: unknown
+}
 
 /** A promise that has resolved. @param value not undefined */
 export function answered<T extends object>(value: T): Promise<T> {
-  const promise: Answered<T> = Promise.resolve(value)
-  promise[answer] = value
+  const promise = Promise.resolve(value)
+  ;(promise as Answered)[answer] = value
   return promise
 }
 
 /** What a promise of answered() resolves with. Undefined: another promise. */
-export const answerOf = <T>(promise: Promise<T>): T | undefined => (promise as Answered<T>)[answer]
+export const answerOf = <T>(promise: Promise<T>): T | undefined => (promise as Answered)[answer] as T | undefined

@@ -28,7 +28,6 @@ import { taskEnqueueManyOptions, taskEnqueueOptions } from './options.ts'
 import type { NamedQueue, Queues } from './queue/queues.ts'
 import { validate } from './schema.ts'
 import { carriedTrace, encodeData, type TaskMessage } from './task-message.ts'
-import type { TraceContext } from '../engine/tracing.ts'
 import { inEnqueueSpan } from './telemetry/trace.ts'
 
 /**
@@ -157,7 +156,7 @@ export async function send(
   if (payloads.length === 0) return { status: 'enqueued', ids: [] }
   const about = { task: prepared.task.name, queue: prepared.to.name, count: payloads.length }
   return inEnqueueSpan(about, async (trace) => {
-    const messages = await messagesOf(env, prepared, payloads, isBatch, trace)
+    const messages = await messagesOf(env, prepared, payloads, isBatch, carriedTrace(trace))
     const from = prepared.batch?.accepted ?? 0
     try {
       const result = await sendMessages(env, prepared, messages)
@@ -202,7 +201,7 @@ async function messagesOf(
   { task, orderingKey, batch }: Prepared,
   payloads: readonly unknown[],
   isBatch: boolean,
-  trace: TraceContext | undefined,
+  trace: Partial<TaskMessage>,
 ): Promise<TaskMessage[]> {
   const indexOf = (index: number): number | undefined => (isBatch ? index : undefined)
   for (const [index, data] of payloads.entries()) await validate(task.schema, data, indexOf(index))
@@ -218,7 +217,7 @@ async function messagesOf(
     enqueuedAt,
     attempt: 1,
     ...(orderingKey !== undefined && { orderingKey }),
-    ...carriedTrace(trace),
+    ...trace,
   }))
 }
 

@@ -43,7 +43,7 @@ export class AddScheduler<Batch, Answers> {
     if (batch === undefined) return
     this.#inFlight++
     // Not an async function: that would cost each batch, which may be one job, two more promises.
-    void this.#add(batch).then(
+    void this.#add(batch).then<void, void>(
       (answers) => this.#answer(batch, answers),
       async (error: unknown) => this.#answer(batch, await this.#front.addOneByOne(batch, error)),
     )
@@ -54,7 +54,7 @@ export class AddScheduler<Batch, Answers> {
     try {
       return this.#front.add(batch)
     } catch (error) {
-      return Promise.reject(error as Error)
+      return Promise.reject<Answers>(error as Error)
     }
   }
 

@@ -208,7 +208,7 @@ export class MemoryStorage implements Contract.Storage<never> {
     try {
       return answered(this.#move(run))
     } catch (error) {
-      return Promise.reject(error as Error)
+      return Promise.reject<T>(error as Error)
     }
   }
 

@@ -63,7 +63,6 @@ export class Signals {
   /** Notifies the listeners of this process. Returns the hints for other processes. */
   send(): Signal[] {
     const hints: Signal[] = []
-    // Written out, without #all(): nearly every call sends one.
     if (this.#first) this.#sendOf(this.#first.type, this.#first.kinds, hints)
     if (this.#others) for (const [type, kinds] of this.#others) this.#sendOf(type, kinds, hints)
     return hints
@@ -80,17 +79,15 @@ export class Signals {
   /** The hints for other processes, for drivers that send them with the commit. */
   hintsForOthers(): Signal[] {
     const hints: Signal[] = []
-    for (const [type, kinds] of this.#all()) {
-      for (const kind in kinds) {
-        if (kind !== 'events') hints.push(signalOf(type.name, kind as TopicKind, kinds[kind as TopicKind]!))
-      }
-    }
+    if (this.#first) this.#hintsOf(this.#first.type, this.#first.kinds, hints)
+    if (this.#others) for (const [type, kinds] of this.#others) this.#hintsOf(type, kinds, hints)
     return hints
   }
 
-  *#all(): Iterable<readonly [JobType, Kinds]> {
-    if (this.#first) yield [this.#first.type, this.#first.kinds]
-    yield* this.#others ?? []
+  #hintsOf(type: JobType, kinds: Kinds, hints: Signal[]): void {
+    for (const kind in kinds) {
+      if (kind !== 'events') hints.push(signalOf(type.name, kind as TopicKind, kinds[kind as TopicKind]!))
+    }
   }
 
   #of(type: JobType, kind: TopicKind): Collected {

@@ -28,7 +28,7 @@ after(async () => {
 })
 
 for (const name of ['iovalkey', 'ioredis', 'ioredis5'] as const) {
-  test(`[L4] Cluster, ${name}: a client that loses its connections while it asks for the slots connects again`, async (t) => {
+  test(`Cluster, ${name}: a client that loses its connections while it asks for the slots connects again`, async (t) => {
     const natMap = Object.fromEntries(
       cluster.nodes.map(({ host, port }, index) => [`${host}:${port}`, { host, port: proxies[index]!.port }]),
     )

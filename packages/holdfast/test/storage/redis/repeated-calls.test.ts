@@ -94,7 +94,7 @@ async function withoutReply<Answer>(call: () => Promise<Answer>, isApplied: () =
   return answer
 }
 
-test('[N4] [D4] Cluster: the primary dies before its reply, and the promoted replica is sent the call again', async (t) => {
+test('[N4] Cluster: the primary dies before its reply, and the promoted replica is sent the call again', async (t) => {
   const opening = await opened(t, 'iovalkey', natMap())
   // The engine bounds a call in time, and repeats it once the client gives up: it may do so before the promotion.
   const guarded = guardStorage(opening, systemClock, () => {})

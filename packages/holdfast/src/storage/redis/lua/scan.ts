@@ -1,22 +1,7 @@
-// What list reads before it reads records: names and priorities of types, and the members of sorted sets.
+// What list reads before it reads records: search fields, and the members of sorted sets.
 
 import { stateCodes as state } from '../../rules/job/codes.ts'
 import { flags } from '../codec/record.ts'
-
-/** Answers with the names of all types that have, or had, a job. */
-export const typeNames = `
-return pack({ now, call('SMEMBERS', base .. ':types') })
-`
-
-/** ARGV: types. Answers with each type and its priorities. Nothing else of a type is read: a list may ask for thousands. */
-export const types = `
-local answers = {}
-for index, name in ipairs(cmsgpack.unpack(ARGV[1])) do
-  local prios = call('HGET', base .. encode_type(name) .. ':type', 'prios')
-  answers[index] = { name, priorities({ prios = decode(prios) or {} }) }
-end
-return pack({ now, answers })
-`
 
 /** ARGV: refs. Answers with the packed search fields of each, or false. Unpacks only the part of a record that has them. */
 export const fields = `

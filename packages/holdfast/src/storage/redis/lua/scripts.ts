@@ -45,10 +45,11 @@ import { pause } from './pause.ts'
 import { recover, recoverRules } from './recover.ts'
 import { remove } from './remove.ts'
 import { revive } from './revive.ts'
-import { fields, heads, sizes, typeNames, types as typeList, window } from './scan.ts'
+import { fields, heads, sizes, window } from './scan.ts'
 import { refusals, settle, settleRules } from './settle.ts'
 import { serverTime, start } from './start.ts'
 import { sweep } from './sweep.ts'
+import { typeNames, types as typeList } from './types.ts'
 import { watch } from './watch.ts'
 
 export interface Script {

@@ -12,10 +12,10 @@ export function keepReport(move: Move, job: Job, { progress, log }: Report): voi
 }
 
 /** Those of the lines that are not stored yet. @param newest the newest line that is stored, whatever its attempt */
-export function unstoredLines<Line extends Pick<LogLine, 'attempt' | 'at'>>(
+export function unstoredLines(
   newest: Pick<LogLine, 'attempt' | 'at'> | undefined,
-  lines: readonly Line[],
-): readonly Line[] {
+  lines: readonly LogLine[],
+): readonly LogLine[] {
   return newest ? lines.filter(({ attempt, at }) => attempt !== newest.attempt || at > newest.at) : lines
 }
 
