@@ -33,7 +33,7 @@ test('the record of a plain job has the layout of codec/record.ts, byte by byte'
 test('adds, claims and settles of plain jobs send the commands of their fast paths', async (t) => {
   const { storage, commandsOf } = await openStorage(t)
   const jobs = ['a', 'b', 'c'].map((id) => job(id, { timeoutMs: 5_000 }))
-  assert.equal(namesOf(await commandsOf(() => storage.add(jobs))), 'TIME HGET INCRBY MSETNX ZADD SADD PUBLISH')
+  assert.equal(namesOf(await commandsOf(() => storage.add(jobs))), 'TIME HMGET INCRBY MSETNX ZADD SADD PUBLISH')
   const types = [{ type: 'mail', leaseMs: 30_000 }]
   let outcomes: ReturnType<typeof ended>[] = []
   const claimed = await commandsOf(async () => {
@@ -126,4 +126,15 @@ test('a claim of one job answers when the next may be claimed: by a lease, a del
   await storage.pause({ type: 'mail', group: 'group', paused: true })
   assert.equal(dueIn(await claimWith(30_000)), undefined)
   assert.equal((await storage.nextDueAt([{ type: 'mail', leaseMs: 1 }]))!.at - start, 50_000)
+})
+
+test('an add that hands its job over, and the claim that offers a slot, send these commands', async (t) => {
+  const { storage, commandsOf, keys } = await openStorage(t)
+  const request = { slots: 1, types: [{ type: 'mail', leaseMs: 30_000 }], offer: { by: 'w', slots: 1 } }
+  const offered = await commandsOf(() => storage.claim({ worker: 'w1', ...request }))
+  assert.equal(namesOf(offered), 'TIME HMGET ZRANGE ZRANGE ZRANGE HSET')
+  const added = await commandsOf(() => storage.add([job('a')]))
+  assert.equal(namesOf(added), 'TIME HMGET ZRANGE INCR SETNX ZADD HDEL SADD PUBLISH')
+  // As after a claim: of the offer nothing is left.
+  assert.deepEqual(await keys(), [':n', ':types', 'mail:job:a', 'mail:leases'])
 })
