@@ -33,7 +33,7 @@ test('the record of a plain job has the layout of codec/record.ts, byte by byte'
 test('adds, claims and settles of plain jobs send the commands of their fast paths', async (t) => {
   const { storage, commandsOf } = await openStorage(t)
   const jobs = ['a', 'b', 'c'].map((id) => job(id, { timeoutMs: 5_000 }))
-  assert.equal(namesOf(await commandsOf(() => storage.add(jobs))), 'TIME HMGET INCRBY MSETNX ZADD SADD PUBLISH')
+  assert.equal(namesOf(await commandsOf(() => storage.add(jobs))), 'TIME HGET INCRBY MSETNX ZADD SADD PUBLISH')
   const types = [{ type: 'mail', leaseMs: 30_000 }]
   let outcomes: ReturnType<typeof ended>[] = []
   const claimed = await commandsOf(async () => {

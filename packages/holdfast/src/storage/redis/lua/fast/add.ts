@@ -14,8 +14,11 @@ export const fastAdd = `
 local names, list = cmsgpack.unpack(ARGV[1]), cmsgpack.unpack(ARGV[2])
 if type(names[1]) == 'string' and #list > 0 and #list <= 6000 then
   local p = base .. names[2] .. ':'
-  local state = call('HMGET', p .. 'type', 'watched', 'idle', 'paused', 'prios', 'flow', 'lots')
-  local count, seen, is_plain = #list / 3, {}, not state[1] or tonumber(state[1]) <= now
+  local count, seen = #list / 3, {}
+  -- Only a single job is handed over.
+  local state = count == 1 and call('HMGET', p .. 'type', 'watched', 'idle', 'paused', 'prios', 'flow', 'lots')
+    or { call('HGET', p .. 'type', 'watched') }
+  local is_plain = not state[1] or tonumber(state[1]) <= now
   -- Jobs that are due at once are listed together (move/lots.ts).
   local in_lot = count >= fewest
   for at = 1, #list, 3 do
