@@ -43,6 +43,7 @@ const clean: [string, Note[], FinalRecord[]][] = [
     'a poison job that was held ahead: the loss of its first lease costs no attempt',
     ...poison('worker-0.1/x/1+ahead#1'),
   ],
+  ['a poison job that was handed over', ...poison('worker-0.1/x/1/5+ahead#1')],
   ['a job that ran once', [asked('a'), acked('a'), ...run('a', first)], [recordOf('a', first)]],
   [
     'a job that ran twice, with one accepted completion',

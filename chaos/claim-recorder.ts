@@ -1,14 +1,21 @@
-// Records the claims and verdicts of a worker: the fence of each run, its outcome, and the heartbeats that got no answer.
+// Records the claims and verdicts of a worker: the fence of each run, its outcome, and the heartbeats that got no answer. A job that is
+// handed over comes with a hint, not with a claim's answer: it is recorded as one, if this worker offered the slot.
 
 import type { Storage } from 'holdfast'
 import {
+  claimWorker,
   type Claim,
   type ClaimRequest,
+  type ClaimedJob,
   type Extension,
+  handedLeaseMs,
   type LeaseVerdict,
+  offeringWorker,
   type Outcome,
   parseType,
   type SettleVerdict,
+  type Signal,
+  type Topic,
 } from 'holdfast/storage'
 import { wrapStorage } from './wrap-storage.ts'
 import { fenceOf } from './entries.ts'
@@ -23,6 +30,8 @@ interface Claimed {
   readonly claimedAt: number
 }
 
+type OnSignal = (signal: Signal) => void
+
 /** The queue whose jobs have priorities: of it every claim is logged, of the others those that found jobs. */
 const [, ranked] = queueNames
 
@@ -35,6 +44,8 @@ const toleranceMs = 20
 export class ClaimRecorder {
   readonly #log: Log
   readonly #claims = new Map<string, Claimed>()
+  /** When the claims that offered slots were sent, by their worker. */
+  readonly #offers = new Map<string, number>()
 
   constructor(log: Log) {
     this.#log = log
@@ -47,6 +58,7 @@ export class ClaimRecorder {
         const { callTimeoutMs } = storage.settings
         return this.#extend(args[0] as readonly Extension[], callTimeoutMs, call as () => Promise<LeaseVerdict[]>)
       }
+      if (verb === 'listen') return this.#listen(storage, args[0] as readonly Topic[], args[1] as OnSignal)
       const answer = await call()
       if (verb === 'settle') this.#note(args[0] as readonly Outcome[], answer as readonly SettleVerdict[])
       return answer
@@ -58,10 +70,11 @@ export class ClaimRecorder {
     return this.#claims.get(id)!
   }
 
-  async #claim({ types, outcomes = [] }: ClaimRequest, call: () => Promise<Claim>): Promise<Claim> {
+  async #claim({ worker, types, offer, outcomes = [] }: ClaimRequest, call: () => Promise<Claim>): Promise<Claim> {
     const sentAt = machineMs()
     const type = parseType(types[0]!.type).name
     const leaseUntil = sentAt + types[0]!.leaseMs
+    if (offer) this.#offers.set(claimWorker(worker), sentAt)
     let claim: Claim
     try {
       claim = await call()
@@ -73,10 +86,31 @@ export class ClaimRecorder {
     const runs = jobs.map((job) => ({ id: job.id, fence: fenceOf(job) }))
     if (runs.length > 0 || type === ranked) this.#log.write({ what: 'claimed', type, sentAt, leaseUntil, runs })
     this.#note(outcomes, settled)
-    for (const job of jobs) {
-      this.#claims.set(job.id, { fence: fenceOf(job), runAt: job.runAt, claimedAt: job.startedAt })
-    }
+    for (const job of jobs) this.#keep(job)
     return claim
+  }
+
+  /** The engine starts a job within the call of its listener: it is recorded before. */
+  async #listen(storage: Storage, topics: readonly Topic[], onSignal: OnSignal): Promise<unknown> {
+    return storage.listen(topics, (signal) => {
+      if (signal.handed) this.#noteHanded(signal.handed)
+      onSignal(signal)
+    })
+  }
+
+  #noteHanded(job: ClaimedJob): void {
+    const sentAt = this.#offers.get(offeringWorker(job.worker))
+    if (sentAt === undefined) return
+    const runs = [{ id: job.id, fence: fenceOf(job) }]
+    const type = parseType(job.type).name
+    this.#log.write({ what: 'claimed', type, sentAt, leaseUntil: sentAt + handedLeaseMs, runs, handed: true })
+    // A hint may come so late that this process has the job by a later claim.
+    const known = this.#claims.get(job.id)
+    if (!known || known.claimedAt <= job.startedAt) this.#keep(job)
+  }
+
+  #keep(job: ClaimedJob): void {
+    this.#claims.set(job.id, { fence: fenceOf(job), runAt: job.runAt, claimedAt: job.startedAt })
   }
 
   async #extend(

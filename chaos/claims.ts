@@ -6,9 +6,14 @@ import type { History, JobHistory } from './history.ts'
 export type ClaimEntry = Extract<Entry, { what: 'claimed' }>
 
 /** The claims that found jobs, in the order of their calls. */
-export function claimsOf({ entries }: History): ClaimEntry[] {
-  const claims = entries.filter((entry) => entry.what === 'claimed')
-  return claims.filter(({ runs }) => runs.length > 0).toSorted((one, other) => one.sentAt - other.sentAt)
+export function claimsOf({ entries, jobs }: History): ClaimEntry[] {
+  const askedAt = new Map(jobs.map((job) => [job.id, job.entries.find(({ what }) => what === 'asked')?.at]))
+  const claims = entries.flatMap((entry): ClaimEntry[] => {
+    if (entry.what !== 'claimed' || entry.runs.length === 0) return []
+    // The add leased it: not before it was called, nor before the offer.
+    return [entry.handed ? { ...entry, sentAt: Math.max(entry.sentAt, askedAt.get(entry.runs[0]!.id) ?? 0) } : entry]
+  })
+  return claims.toSorted((one, other) => one.sentAt - other.sentAt)
 }
 
 /** The first claim of each job that was answered. */

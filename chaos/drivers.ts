@@ -26,6 +26,8 @@ interface Driver {
   readonly passesLocked?: boolean
   /** Whether a replica is promoted when the server is killed or stopped. */
   readonly failsOver?: boolean
+  /** Whether an add may lease its job to an idle worker. */
+  readonly handsOver?: boolean
   /** Ends one session from the server's side. Returns false if there was none. */
   endSession?(storage: Storage): Promise<boolean>
   /** Checks the files on disk after all processes ended. Returns what is wrong. */
@@ -59,6 +61,7 @@ export const drivers: Readonly<Record<string, Driver>> = {
     rate: 350,
     workers: 4,
     leastRate: 166,
+    handsOver: true,
     open: (_, url) => make('holdfast/redis', 'RedisStorage', { url }),
     serve: async (slots) => (await import('./redis-service.ts')).serveRedis(slots),
   },
@@ -70,6 +73,7 @@ export const drivers: Readonly<Record<string, Driver>> = {
     // A promotion takes seconds, in which nothing is acknowledged.
     leastRate: 40,
     failsOver: true,
+    handsOver: true,
     open: async (_, url) => (await import('./cluster-service.ts')).openCluster(url!),
     serve: async (slots) => (await import('./cluster-service.ts')).serveCluster(slots),
   },

@@ -71,6 +71,8 @@ export type Note =
       readonly sentAt: number
       readonly leaseUntil?: number
       readonly runs: readonly RunNote[]
+      /** The job came by a hint: an add leased it to this worker after the claim at `sentAt`, which offered the slot. */
+      readonly handed?: true
     }
   | { readonly what: 'claimFailed'; readonly type: string; readonly sentAt: number }
   /** A lease of a type with limits was extended. */

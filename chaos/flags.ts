@@ -33,7 +33,7 @@ npm run chaos -- --driver <name> [options]
   --case <name>      jobs: of all kinds, on Queue; chains: with fan-out and fan-in   default jobs
   --seconds <n>      how long there are faults; healing and draining come after      default 60
   --seed <n>         of the plan of faults and of the jobs                           default: the time
-  --lease <ms>       of every job                                                    default 1000
+  --lease <ms>       of every job                                                    default 1200
   --workers <n>      processes                                                       default: by driver
   --producers <n>    processes                                                       default 2
   --rate <n>         jobs a second, of all producers                                 default: by driver
@@ -90,7 +90,7 @@ function parse(args: readonly string[]) {
         case: { ...text, default: 'jobs' },
         seconds: { ...text, default: '60' },
         seed: text,
-        lease: { ...text, default: '1000' },
+        lease: { ...text, default: '1200' },
         workers: text,
         producers: { ...text, default: '2' },
         rate: text,

@@ -29,9 +29,9 @@ export interface Result {
 
 /**
  * `kept`: the record exists at the end of the run. `passing`: it expires soon, so that there is something to sweep. `limited` and
- * `rated` have limits (limits.ts).
+ * `rated` have limits (limits.ts). `swift`: short runs of jobs that are added one at a time, so that workers are idle between them.
  */
-export const queueNames = ['kept', 'passing', 'limited', 'rated'] as const
+export const queueNames = ['kept', 'passing', 'limited', 'rated', 'swift'] as const
 export type QueueName = (typeof queueNames)[number]
 
 /** The stored type of a queue's jobs. */
@@ -71,7 +71,9 @@ interface Kind {
 }
 
 export const kinds = {
-  plain: { queue: 'kept', share: 5_334, maxAttempts: 30, ms: [5, 120], reporting: 0.25 },
+  plain: { queue: 'kept', share: 3_334, maxAttempts: 30, ms: [5, 120], reporting: 0.25 },
+  /** On Redis, an idle worker gets it with its add. */
+  swift: { queue: 'swift', share: 2_000, maxAttempts: 30, ms: [0, 10] },
   /** Outlasts its lease, which is renewed. */
   slow: { queue: 'kept', share: 600, maxAttempts: 30, leases: [0.5, 2.5], reporting: 1 },
   /** Fails once on purpose. */

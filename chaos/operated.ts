@@ -31,6 +31,8 @@ export interface Operated {
   readonly turns: number
   /** Slots of the schedule that have a job. */
   readonly slots: number
+  /** Runs of jobs that came with their adds, instead of with the answer of a claim. */
+  readonly handedOver: number
   /** Answers to adds with a deduplication key, by mode and status. */
   readonly keys: Readonly<Record<string, number>>
 }
@@ -47,6 +49,7 @@ export function operatedOf(history: History): Operated {
     slowDowns: slowDownsOf(history).length,
     turns: turnsOf(history).filter(({ others }) => others > 0).length,
     slots: jobs.filter(({ kind }) => kind === 'slot').length,
+    handedOver: handedOver(history),
     keys: keysUsed(history),
   }
 }
@@ -64,6 +67,13 @@ function limitsUsed(history: History): Pick<Operated, 'typeFull' | 'groupFull' |
     // A job may weigh up to three.
     rateFull: windowsOf(history).filter(({ weight }) => weight >= limitsOf.rated.rate.limit - 2).length,
   }
+}
+
+function handedOver({ entries }: History): number {
+  const handed = new Set(
+    entries.flatMap((entry) => (entry.what === 'claimed' && entry.handed ? entry.runs.map(({ fence }) => fence) : [])),
+  )
+  return entries.filter((entry) => entry.what === 'started' && handed.has(entry.fence)).length
 }
 
 function keysUsed({ jobs }: History): Record<string, number> {

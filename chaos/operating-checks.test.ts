@@ -81,6 +81,25 @@ expectChecks(undefined, 'a job outside the paused group was claimed', () => paus
 expectChecks(undefined, 'the claim was sent before the pause was answered', () => paused(kept, 9, 20, asked('a')))
 expectChecks(undefined, 'the claim was answered after the resume was called', () => paused(kept, 11, 31, asked('a')))
 
+/** Offered before the pause, and handed over by an add in the pause, or before it. */
+function handedInPause(askedAt: number): History {
+  const handed = { ...claimed('a', 5, 'kept', first), handed: true } as Note
+  const entries = [
+    at(askedAt, 'producer', asked('a')),
+    at(10, 'operator', { what: 'paused', ...kept }),
+    at(14, 'worker', handed),
+    ...run('a', first).map((entry) => at(15, 'worker', entry)),
+    at(16, 'producer', acked('a')),
+    at(30, 'operator', { what: 'resuming', ...kept }),
+  ]
+  return historyWith(
+    entries.toSorted((one, other) => one.at - other.at),
+    recordOf('a', first),
+  )
+}
+expectChecks('paused', 'a job of a paused type was handed over', () => handedInPause(12))
+expectChecks(undefined, 'a job was handed over, and its type paused before the hint came', () => handedInPause(9))
+
 // ── progress and log lines ───────────────────────────────────────────────────────────────────────────────────────────
 
 const line = (fence: string, step: number, changes: Partial<LoggedLine> = {}): LoggedLine => {

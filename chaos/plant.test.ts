@@ -10,7 +10,7 @@ import type { Report } from './report.ts'
 import { chaosUntil } from './short-run.ts'
 
 /** The checks that find them, if they have another name. */
-const checkOf: Readonly<Record<string, string>> = { staleReport: 'stale' }
+const checkOf: Readonly<Record<string, string>> = { staleReport: 'stale', handed: 'fence' }
 
 const runs = [
   ['sqlite', 'stop', 'lost', 'early', 'stale', 'misordered', 'reports'],
@@ -18,6 +18,7 @@ const runs = [
   ['postgres', 'kill', 'torn'],
   ['sqlite', 'stop', 'limits', 'rate', 'slots', 'keys'],
   ['sqlite', 'stop', 'turns', 'slowed'],
+  ['redis', 'stop', 'handed'],
 ] as const
 
 for (const [index, [driver, kind, ...defects]] of runs.entries()) {

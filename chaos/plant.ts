@@ -17,6 +17,7 @@ import type {
   SettleVerdict,
 } from 'holdfast/storage'
 import { type CallWrapper, wrapStorage } from './wrap-storage.ts'
+import { HintThief } from './hint-thief.ts'
 import { LastReports } from './last-reports.ts'
 import { type HeldOutcome, LateCompletions } from './late-completions.ts'
 import { typeOf } from './jobs.ts'
@@ -40,6 +41,7 @@ export const plants = [
   'turns',
   'slots',
   'keys',
+  'handed',
 ] as const
 
 /** Number of calls per defect. */
@@ -60,6 +62,7 @@ function defects(storage: Storage): Record<(typeof plants)[number], CallWrapper>
   const isFirstOrTurn = (): boolean => calls++ % every === 0
   const late = new LateCompletions(storage)
   const lastReports = new LastReports(storage)
+  const hintThief = new HintThief()
   return {
     /** An add is acknowledged and never written. */
     lost: async (verb, args, call) => {
@@ -185,6 +188,13 @@ function defects(storage: Storage): Record<(typeof plants)[number], CallWrapper>
         jobs.map(({ deduplication, ...job }) => (slotOf(job.id) === undefined ? job : { ...job, deduplication })),
         args[1],
       )
+    },
+    /** A job that was handed over to another worker is run here, too. */
+    handed: async (verb, args, call) => {
+      if (verb === 'claim' && (args[0] as ClaimRequest).offer) hintThief.offered(args[0] as ClaimRequest)
+      if (verb !== 'listen') return call()
+      const [topics, onSignal] = args as Parameters<Storage['listen']>
+      return storage.listen(topics, (signal) => onSignal(hintThief.bend(signal)))
     },
     /** A completed record is removed before its expiry. */
     forgotten: async (verb, args, call) => {

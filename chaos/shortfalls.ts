@@ -51,6 +51,10 @@ export function shortfallsOf({ seconds, kinds, driver }: Flags, counts: Counts):
           ...short('slow-downs', operated.slowDowns, seconds / 30),
           ...short('turns of groups', operated.turns, seconds / 6),
           ...short('slots', operated.slots, seconds / 2),
+          // Only processes that are replaced: one that was stopped offers nothing for a minute.
+          ...(driverNamed(driver).handsOver && kinds.includes('kill')
+            ? short('hand-overs', operated.handedOver, 2 * seconds)
+            : []),
           ...short('deduplicated adds', deduplicated(operated), seconds / 6),
         ]
       : []),

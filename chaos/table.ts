@@ -92,9 +92,9 @@ function operatedLine({ operated }: Report): string {
 }
 
 function limitedLine({ operated }: Report): string {
-  const { typeFull, groupFull, rateFull, slowDowns, turns, slots } = operated
+  const { typeFull, groupFull, rateFull, slowDowns, turns, slots, handedOver = 0 } = operated
   const full = `full: type ${numeral(typeFull)}, groups ${numeral(groupFull)}, rate ${numeral(rateFull)} times`
-  return `${full}; ${numeral(slowDowns)} slow-downs, ${numeral(turns)} turns of groups, ${numeral(slots)} slots`
+  return `${full}; ${numeral(slowDowns)} slow-downs, ${numeral(turns)} turns of groups, ${numeral(slots)} slots, ${numeral(handedOver)} hand-overs`
 }
 
 /** The target: p50 within the lease, p99 within one second more. */

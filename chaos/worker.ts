@@ -18,7 +18,7 @@ const { hasRows } = driverNamed(child.driver)
 const claimRecorder = new ClaimRecorder(log)
 const storage = claimRecorder.wrap(child.storage)
 
-const slots = { kept: 40, passing: 2, limited: 10, rated: 10 }
+const slots = { kept: 40, passing: 2, limited: 10, rated: 10, swift: 10 }
 /** Runs of ordered groups in this process. */
 let orderedRuns = 0
 

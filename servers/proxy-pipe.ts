@@ -4,8 +4,8 @@ import type { Socket } from 'node:net'
 
 export interface ProxyPipeRules {
   delayMs(): number
-  /** Bytes are dropped; an end is passed on. */
-  swallows(): boolean
+  /** These bytes are dropped; an end is passed on. */
+  swallows(chunk: Buffer): boolean
   /** Bytes are dropped, and an end is not passed on. */
   silent(): boolean
   onPassed(bytes: number): void
@@ -68,7 +68,7 @@ export class ProxyPipe {
     if (this.#stopped || this.#to.destroyed) return
     if (chunk === undefined) {
       if (!this.#rules.silent()) this.#to.end()
-    } else if (this.#rules.silent() || this.#rules.swallows() || this.#to.writableEnded)
+    } else if (this.#rules.silent() || this.#rules.swallows(chunk) || this.#to.writableEnded)
       this.#rules.onDropped(chunk.length)
     else {
       this.#rules.onPassed(chunk.length)

@@ -37,7 +37,7 @@ export class Proxy {
   #dropped = 0
   #delayMs = 0
   #silent = false
-  #swallowing = false
+  #swallowing: (chunk: Buffer) => boolean = () => false
 
   private constructor(target: number) {
     this.#target = target
@@ -83,9 +83,9 @@ export class Proxy {
     } else if (!this.#listener) await this.#listen()
   }
 
-  /** While on, requests reach the server and its replies are dropped. */
-  swallowReplies(on: boolean): void {
-    this.#swallowing = on
+  /** While on, requests reach the server and its replies are dropped: all, or those for which a function returns true. */
+  swallowReplies(on: boolean | ((chunk: Buffer) => boolean)): void {
+    this.#swallowing = typeof on === 'boolean' ? () => on : on
   }
 
   /** Delays bytes that arrive from now on by this many ms, in both directions and in order. */
@@ -137,7 +137,7 @@ export class Proxy {
       }),
       new ProxyPipe(server, client, {
         ...rules,
-        swallows: () => this.#swallowing,
+        swallows: (chunk) => this.#swallowing(chunk),
         onPassed: (bytes) => (this.#passed.toClient += bytes),
       }),
     ]

@@ -13,7 +13,7 @@ import {
 
 const check = 'attempts'
 
-/** Whether the attempt was lost while the job may still have been held ahead. */
+/** Whether the attempt was lost while the job may still have been held ahead, or was handed over. */
 const mayNotHaveStarted = ({ fence, outcome }: FinalRecord['attempts'][number]): boolean =>
   outcome === 'stalled' && fence.includes(`${aheadWorker('')}#`)
 

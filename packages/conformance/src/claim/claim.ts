@@ -4,6 +4,8 @@ import assert from 'node:assert/strict'
 import { bytes, text } from '../case.ts'
 import type { Case } from '../case.ts'
 import { claimAheadCases } from './claim-ahead.ts'
+import { claimOfferLeftCases } from './claim-offers-left.ts'
+import { claimOfferCases } from './claim-offers.ts'
 import { claimBacklogCases } from './claim-backlog.ts'
 import { claimGroupCases } from './claim-groups.ts'
 import { claimHoldCases } from './claim-holds.ts'
@@ -259,6 +261,8 @@ export const claimCases: readonly Case[] = [
   ...claimOrderCases,
   ...claimBacklogCases,
   ...claimAheadCases,
+  ...claimOfferCases,
+  ...claimOfferLeftCases,
   ...claimGroupCases,
   ...claimLostCases,
   ...claimSettleCases,

@@ -16,6 +16,7 @@ export {
   checkSweepRequest,
 } from './check.ts'
 export { aheadWorker } from './rules/job/ahead.ts'
+export { claimWorker, handedLeaseMs, handedWorker, offeringWorker, offerMs } from './rules/job/handed.ts'
 export { decodeKvKey, encodeKvKey, type KeyValue, type KvEntry, type KvKey, type KvPage, type KvWrite } from './kv.ts'
 export { RefCounted } from './ref-counted.ts'
 export type * from './storage.ts'

@@ -42,6 +42,8 @@ export interface StorageFeatures {
   readonly searchIndexed: boolean
   /** Signals of topic `events` reach every process. */
   readonly fleetEvents: boolean
+  /** Takes offers of free slots (ClaimRequest.offer). @default false */
+  readonly handsOver?: boolean
 }
 
 /** How the engine should use a driver. */
@@ -472,8 +474,22 @@ export interface ClaimRequest {
   readonly slots: number
   /** Outcomes that are settled first, in the same call. */
   readonly outcomes?: readonly Outcome[]
+  /**
+   * Offers the slots that the claim leaves free, with the feature `handsOver`: a storage without it ignores the offer. For a caller that
+   * listens to the `wake` of its only type. An add of one job that this claim would have leased, had it been there, may lease it under
+   * handedWorker(worker, a new number), and its hint carries the job. The storage never has to: limits, groups, priorities, pauses and jobs that are due
+   * before it leave a job to claims. rules/job/handed.ts has the times.
+   */
+  readonly offer?: Offer
   /** Types in turn: one job of each type that has one due, in this order, before a second job of any type. */
   readonly types: readonly ClaimType[]
+}
+
+export interface Offer {
+  /** Name of the worker, the same for all its claims: its next offer replaces this one. */
+  readonly by: string
+  /** Number of slots; what the claim finds is taken off it. 0: only ends the last offer. */
+  readonly slots: number
 }
 
 export interface ClaimedJob extends LeaseRef, JobFields {
@@ -898,6 +914,11 @@ export interface Signal extends Topic {
   /** Absent: any job of the type. */
   readonly ids?: readonly string[]
   readonly events?: readonly JobEvent[]
+  /**
+   * With `wake`: a job that was leased to the worker that offered a slot (ClaimRequest.offer). Its fence says to which. For all others
+   * the hint says that the job may be claimed once this lease is over.
+   */
+  readonly handed?: ClaimedJob
   /** With `done`, from a driver that knows the results already: the ids that completed. */
   readonly completed?: readonly { readonly id: string; readonly token: string; readonly result: Bytes | undefined }[]
   readonly gap?: true

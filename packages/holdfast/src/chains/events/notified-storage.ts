@@ -50,6 +50,8 @@ export function notifiedStorage(
 
   return {
     ...storage,
+    // The job that an add hands over comes with the storage's own hint, which no worker hears here.
+    features: { ...storage.features, handsOver: false },
     async listen(topics, onSignal) {
       // A notifier carries hints about job types alone. Changes of schedules are found by their poll.
       if (!topics.every(({ type }) => isOwnType(type))) return async () => {}

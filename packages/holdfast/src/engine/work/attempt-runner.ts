@@ -8,6 +8,7 @@ import { Attempt, type AttemptHost } from './attempt.ts'
 import type { ConditionVariable } from './condition-variable.ts'
 import type { DeadLetters } from './dead-letters.ts'
 import { publishEnded, stalledError } from './outcome-events.ts'
+import type { Offers } from './offers.ts'
 import type { AttemptEnd, Outcomes } from './outcomes.ts'
 import type { HeldJob, Prefetch } from './prefetch.ts'
 import type { RunningAttempts } from './running-attempts.ts'
@@ -22,6 +23,7 @@ export interface AttemptRunnerOptions {
   readonly deadLetters: DeadLetters
   readonly slots: Slots
   readonly prefetch: Prefetch
+  readonly offers: Offers
   readonly outcomes: Outcomes
   /** Notified when an attempt ends, and when a slot becomes free. */
   readonly changed: ConditionVariable
@@ -62,6 +64,14 @@ export class AttemptRunner {
     this.#publishTaken(claim)
     const now = this.#options.clock.monotonic()
     for (const job of claim.jobs) this.#begin(job, sentAt, now)
+    // One that was handed over may have come before this answer, which has freed its slot.
+    if (this.#options.prefetch.size > 0) this.#startHeld(now)
+  }
+
+  /** Begins a job that was handed over, if a slot is free. Otherwise it is held. @param sentAt when the claim that offered it was sent */
+  receiveHanded(job: ClaimedJob, sentAt: number): void {
+    this.#options.prefetch.putHanded(job, sentAt)
+    this.#startHeld(this.#options.clock.monotonic())
   }
 
   /** Holds the jobs of a claim until a slot is free. */
@@ -75,8 +85,8 @@ export class AttemptRunner {
   releaseHeld(held: readonly HeldJob[]): void {
     const { outcomes, clock, onEnd } = this.#options
     const now = clock.monotonic()
-    for (const { job, sentAt } of held) {
-      const attempt = new Attempt(job, this.#types.get(job.type)!, this.#host, now, sentAt, true)
+    for (const { job, sentAt, leaseMs } of held) {
+      const attempt = new Attempt(job, this.#types.get(job.type)!, this.#host, now, sentAt, leaseMs)
       attempt.decided = true
       attempt.endedAt = now
       outcomes.push(attempt, { ending: { kind: 'released' } })
@@ -104,7 +114,8 @@ export class AttemptRunner {
     }
   }
 
-  readonly #beginHeld = (job: ClaimedJob, sentAt: number, now: number): void => this.#begin(job, sentAt, now, true)
+  readonly #beginHeld = (job: ClaimedJob, sentAt: number, now: number, leaseMs: number): void =>
+    this.#begin(job, sentAt, now, leaseMs)
 
   readonly #nextPass = (): void => {
     this.#starts = 0
@@ -134,10 +145,10 @@ export class AttemptRunner {
     }
   }
 
-  #begin(job: ClaimedJob, sentAt: number, now: number, isAhead = false): void {
+  #begin(job: ClaimedJob, sentAt: number, now: number, shortLeaseMs?: number): void {
     const { running, publishEvent } = this.#options
     const work = this.#types.get(job.type)!
-    const attempt = new Attempt(job, work, this.#host, now, sentAt, isAhead)
+    const attempt = new Attempt(job, work, this.#host, now, sentAt, shortLeaseMs)
     running.add(attempt, now)
     // Claimed while stop() was called.
     if (this.#stopping) return this.#end(attempt, { ending: { kind: 'released' } })
@@ -151,11 +162,12 @@ export class AttemptRunner {
 
   #end(attempt: Attempt, end: AttemptEnd): void {
     if (attempt.decided) return void end.after?.(undefined)
-    const { clock, running, slots, prefetch, outcomes, changed, onEnd } = this.#options
+    const { clock, running, slots, prefetch, offers, outcomes, changed, onEnd } = this.#options
     attempt.decided = true
     attempt.endedAt = clock.monotonic()
     running.delete(attempt)
     prefetch.noteEnd(attempt.endedAt - attempt.startedAt)
+    offers.noteEnd(attempt.endedAt - attempt.startedAt)
     if (!this.#stopping) slots.pause()
     const held = end.after ? this.#holdSlot(end) : end
     if (end.verdict) outcomes.reportSettled(attempt, held, end.verdict)

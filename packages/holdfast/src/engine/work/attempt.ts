@@ -2,7 +2,6 @@
 
 import { AttemptAbortedError, type AttemptSignal, invalidArgument, type JobAbortReason } from '../../errors.ts'
 import { isObject } from '../../option-checks.ts'
-import { aheadLeaseMs } from '../../storage/rules/job/ahead.ts'
 import type { ClaimedJob, LeaseRef, Report } from '../../storage/storage.ts'
 import { encodeLine } from '../job/log-lines.ts'
 import { encodeProgress, ReportBuffer } from './reports.ts'
@@ -34,8 +33,8 @@ export class Attempt {
   /** The earliest instant at which its lease may end, and when it is to be renewed: local, monotonic ms. */
   leaseEndsAt: number
   renewAt: number
-  /** Whether its lease is still the short one of a job that was held ahead. */
-  #isAhead: boolean
+  /** Length of its lease while that is the short one of a job that was held ahead or handed over, in ms. */
+  #shortLeaseMs: number | undefined
   abortedFor: JobAbortReason | undefined = undefined
   /** The reason that cancel() was given, with `abortedFor` 'cancelled'. */
   cancelReason: string | undefined = undefined
@@ -63,7 +62,7 @@ export class Attempt {
 
   /**
    * @param leasedAt when the claim was sent: the lease began at that instant or later
-   * @param isAhead whether the job was held ahead
+   * @param shortLeaseMs length of the lease of a job that was held ahead or handed over
    */
   constructor(
     job: ClaimedJob,
@@ -71,17 +70,18 @@ export class Attempt {
     host: AttemptHost,
     startedAt: number,
     leasedAt = startedAt,
-    isAhead = false,
+    shortLeaseMs?: number,
   ) {
     this.job = job
     this.work = work
     this.#host = host
     this.counted = job.failures + 1
     this.startedAt = startedAt
-    this.#isAhead = isAhead
-    this.capAt = (isAhead ? startedAt : leasedAt) + (work.hasOwnTimer ? work.capMs : (job.timeoutMs ?? work.capMs))
-    this.leaseEndsAt = leasedAt + (isAhead ? aheadLeaseMs : work.leaseMs)
-    this.renewAt = leasedAt + this.renewMs
+    this.#shortLeaseMs = shortLeaseMs
+    const isShort = shortLeaseMs !== undefined
+    this.capAt = (isShort ? startedAt : leasedAt) + (work.hasOwnTimer ? work.capMs : (job.timeoutMs ?? work.capMs))
+    this.leaseEndsAt = leasedAt + (shortLeaseMs ?? work.leaseMs)
+    this.renewAt = isShort ? startedAt + (this.leaseEndsAt - startedAt) / 4 : leasedAt + this.renewMs
   }
 
   /** Created when it is read: most handlers never read it. */
@@ -100,12 +100,12 @@ export class Attempt {
 
   /** Time between two renewals of its lease, in ms. */
   get renewMs(): number {
-    return this.#isAhead ? aheadLeaseMs / 4 : this.work.renewMs
+    return this.#shortLeaseMs === undefined ? this.work.renewMs : this.#shortLeaseMs / 4
   }
 
   /** The storage renewed its lease. @param now when that was asked for */
   renewed(now: number, leaseEndsAt: number): void {
-    this.#isAhead = false
+    this.#shortLeaseMs = undefined
     // Answers may come out of order: an older one must not shorten the lease.
     this.leaseEndsAt = Math.max(this.leaseEndsAt, leaseEndsAt)
     this.renewAt = Math.max(this.renewAt, now + this.renewMs)

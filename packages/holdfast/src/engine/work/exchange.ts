@@ -6,6 +6,7 @@ import { aheadLeaseMs, aheadWorker } from '../../storage/rules/job/ahead.ts'
 import type { Claim, ClaimRequest, ClaimType, Outcome } from '../../storage/storage.ts'
 import type { GuardedStorage } from '../guard.ts'
 import type { LimitsCopy } from '../limits/limits-copy.ts'
+import type { Offers } from './offers.ts'
 import type { Outcomes } from './outcomes.ts'
 import type { Prefetch } from './prefetch.ts'
 import type { RunningAttempts } from './running-attempts.ts'
@@ -15,9 +16,12 @@ import { claimTypes, type WorkType } from './work-type.ts'
 export interface ExchangeOptions {
   readonly storage: Pick<GuardedStorage, 'claim' | 'settle'>
   readonly clock: Clock
+  /** Name of the worker, the same for all its claims. With the number of the claim, no two fences are ever equal, whatever the label. */
+  readonly workerId: string
   readonly label: string
   readonly types: readonly WorkType[]
   readonly limits: LimitsCopy | undefined
+  readonly offers: Offers
   readonly slots: Slots
   readonly prefetch: Prefetch
   readonly outcomes: Outcomes
@@ -46,8 +50,6 @@ export class Exchange {
   /** The next due instant, if the last claim returned it. */
   nextDue: Claim['nextDue']
   readonly #options: ExchangeOptions
-  /** With the number of the claim, no two fences are ever equal, whatever the label. */
-  readonly workerId: string
   #claims = 0
   /** Whether the last claim found as many jobs as it asked for. */
   #wasFull = false
@@ -61,10 +63,9 @@ export class Exchange {
 
   constructor(options: ExchangeOptions) {
     this.#options = options
-    this.workerId = `${options.label}/${options.clock.newId()}`
   }
 
-  /** From now on nothing is claimed. Outcomes are still sent. */
+  /** From now on nothing is claimed. Outcomes are still sent, and an offer is taken back with the next of them. */
   stop(): void {
     this.#stopping = true
   }
@@ -82,7 +83,8 @@ export class Exchange {
     const free = canClaim ? this.#free : 0
     const ahead = canClaim ? this.#wantedAhead : 0
     try {
-      if (ahead > 0) await this.#claimAhead(ahead, batch)
+      if (this.#stopping && this.#options.offers.mayStand) await this.#takeOfferBack(batch)
+      else if (ahead > 0) await this.#claimAhead(ahead, batch)
       else if (free > 0 && (this.mayFindJobs || batch.length > 0)) await this.#claim(free, batch)
       else if (batch.length > 0) await this.#settle(batch)
     } catch (error) {
@@ -122,13 +124,15 @@ export class Exchange {
     slots.reserve(free)
     if (this.#wasFull && slots.free > 0) onSlotsLeft()
     const request = this.#request(free, batch, this.#nextTypes())
+    const offer = this.#options.offers.make(request, free, sentAt)
     let claim: Claim
     try {
-      claim = await storage.claim(request)
+      claim = await storage.claim(offer ? { ...request, offer } : request)
     } finally {
       slots.unreserve(free)
     }
     outcomes.report(batch, claim.settled)
+    if (offer && claim.jobs.length >= offer.slots) this.#options.offers.withdraw(request.worker)
     this.#wasFull = claim.jobs.length === free
     this.#mayFindAhead = this.#wasFull && --this.#aheadAfter <= 0
     this.nextDue = claim.nextDue
@@ -147,19 +151,33 @@ export class Exchange {
     const sentAt = clock.monotonic()
     const { worker, ...request } = this.#request(count, batch, types)
     const short = types.map((type) => ({ ...type, leaseMs: aheadLeaseMs }))
+    const aheadRequest = { ...request, worker: aheadWorker(worker), types: short }
+    const offer = this.#options.offers.make(aheadRequest, this.#free, sentAt)
     prefetch.ask(count)
     let claim: Claim
     try {
-      claim = await storage.claim({ ...request, worker: aheadWorker(worker), types: short })
+      claim = await storage.claim(offer ? { ...aheadRequest, offer } : aheadRequest)
     } finally {
       prefetch.answered(count)
     }
     outcomes.report(batch, claim.settled)
+    if (offer && claim.jobs.length >= offer.slots) this.#options.offers.withdraw(worker)
     this.#mayFindAhead = claim.jobs.length === count
     this.#foundNothing = claim.jobs.length > 0 ? 0 : this.#foundNothing + 1
     this.#aheadAfter = this.#foundNothing === 0 ? 0 : Math.min(2 ** this.#foundNothing, longestPause)
     this.nextDue = undefined
     onClaimAhead(claim, sentAt)
+  }
+
+  /** Jobs that an add would hand over to a worker that has stopped would wait for the end of their leases. */
+  async #takeOfferBack(batch: ReturnType<Outcomes['take']>): Promise<void> {
+    const { storage, clock, offers, outcomes, onClaim } = this.#options
+    const sentAt = clock.monotonic()
+    // Tried once: what is handed over meanwhile is lost for a second at most.
+    const offer = offers.takeBack()!
+    const claim = await storage.claim({ ...this.#request(0, batch, this.#nextTypes()), offer })
+    outcomes.report(batch, claim.settled)
+    onClaim(claim, sentAt)
   }
 
   async #settle(batch: ReturnType<Outcomes['take']>): Promise<void> {
@@ -169,8 +187,9 @@ export class Exchange {
   }
 
   #request(slots: number, batch: ReturnType<Outcomes['take']>, types: readonly ClaimType[]): ClaimRequest {
+    const { workerId, label } = this.#options
     const outcomes = batch.map(({ outcome }): Outcome => outcome)
-    return { worker: `${this.workerId}/${this.#claims}`, label: this.#options.label, slots, outcomes, types }
+    return { worker: `${workerId}/${this.#claims}`, label, slots, outcomes, types }
   }
 
   /** The types rotate, so that each of them is the first in turn. */

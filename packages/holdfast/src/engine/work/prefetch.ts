@@ -7,6 +7,7 @@
 
 import type { Clock, Timer } from '../../clock.ts'
 import { aheadLeaseMs } from '../../storage/rules/job/ahead.ts'
+import { handedLeaseMs } from '../../storage/rules/job/handed.ts'
 import type { ClaimedJob } from '../../storage/storage.ts'
 import { engineDefaults } from '../defaults.ts'
 
@@ -23,7 +24,11 @@ export interface HeldJob {
   readonly job: ClaimedJob
   /** When its claim was sent: local, monotonic ms. */
   readonly sentAt: number
+  /** Length of its lease, in ms. */
+  readonly leaseMs: number
 }
+
+type StartJob = (job: ClaimedJob, sentAt: number, now: number, leaseMs: number) => void
 
 /** The jobs of one claim. */
 interface HeldClaim {
@@ -32,7 +37,13 @@ interface HeldClaim {
   first: number
   readonly sentAt: number
   readonly heldSince: number
+  /** Length of their leases, in ms after `sentAt`; and until when they may start, local and monotonic. */
+  readonly leaseMs: number
+  readonly startBy: number
 }
+
+/** Time between the last start of a job that was handed over and the end of its lease, at least, in ms: for its first heartbeat. */
+const handedMarginMs = 200
 
 /** Short attempts in a row, at least, before anything is held. */
 const minShort = 4
@@ -92,8 +103,16 @@ export class Prefetch {
   }
 
   put(jobs: readonly ClaimedJob[], sentAt: number): void {
-    if (jobs.length === 0) return
-    this.#held.push({ jobs, first: 0, sentAt, heldSince: this.#options.clock.monotonic() })
+    if (jobs.length > 0) this.#hold(jobs, sentAt, aheadLeaseMs, sentAt + aheadLeaseMs / 2)
+  }
+
+  /** Holds a job that was handed over, until a slot is free. @param sentAt when the claim that offered it was sent */
+  putHanded(job: ClaimedJob, sentAt: number): void {
+    this.#hold([job], sentAt, handedLeaseMs, sentAt + handedLeaseMs - handedMarginMs)
+  }
+
+  #hold(jobs: readonly ClaimedJob[], sentAt: number, leaseMs: number, startBy: number): void {
+    this.#held.push({ jobs, first: 0, sentAt, heldSince: this.#options.clock.monotonic(), leaseMs, startBy })
     this.#size += jobs.length
     if (this.#stopped) this.#returnAll()
     else this.#armTimer()
@@ -103,10 +122,10 @@ export class Prefetch {
    * Starts the next job. False: none is held, or the event loop was blocked for so long that their leases may be over.
    * @param start takes no object of its own per job: this is called for nearly every job of a busy worker
    */
-  startNext(now: number, start: (job: ClaimedJob, sentAt: number, now: number) => void): boolean {
+  startNext(now: number, start: StartJob): boolean {
     const claim = this.#held[0]
     if (!claim) return false
-    if (now > claim.sentAt + aheadLeaseMs / 2) {
+    if (now > claim.startBy) {
       this.#giveUp()
       return false
     }
@@ -114,9 +133,9 @@ export class Prefetch {
     this.#size--
     if (claim.first === claim.jobs.length) {
       this.#held.shift()
-      this.#adapt(now - claim.heldSince)
+      if (claim.leaseMs === aheadLeaseMs) this.#adapt(now - claim.heldSince)
     }
-    start(job, claim.sentAt, now)
+    start(job, claim.sentAt, now, claim.leaseMs)
     return true
   }
 
@@ -186,4 +205,5 @@ export class Prefetch {
   }
 }
 
-const waitingOf = ({ jobs, first, sentAt }: HeldClaim): HeldJob[] => jobs.slice(first).map((job) => ({ job, sentAt }))
+const waitingOf = ({ jobs, first, sentAt, leaseMs }: HeldClaim): HeldJob[] =>
+  jobs.slice(first).map((job) => ({ job, sentAt, leaseMs }))

@@ -14,6 +14,7 @@ import type { PublishEvent } from '../events.ts'
 import { type Backoff, delayAfter } from '../job/backoff.ts'
 import type { ConditionVariable } from './condition-variable.ts'
 import type { Exchange } from './exchange.ts'
+import type { Offers } from './offers.ts'
 import type { Outcomes } from './outcomes.ts'
 import type { Prefetch } from './prefetch.ts'
 import type { Slots } from './slots.ts'
@@ -22,6 +23,7 @@ import type { Wake } from './wake.ts'
 export interface RoundsOptions {
   readonly clock: Clock
   readonly exchange: Exchange
+  readonly offers: Offers
   readonly outcomes: Outcomes
   readonly slots: Slots
   readonly prefetch: Prefetch
@@ -76,6 +78,7 @@ export class Rounds {
     this.#idle = undefined
     this.#options.exchange.stop()
     this.#options.wake.cancel()
+    if (this.#options.offers.mayStand) this.schedule()
   }
 
   /** The time of the stop is over: from now on a round begins only to release the jobs of a claim that is answered late. */
@@ -172,10 +175,10 @@ export class Rounds {
 
   /** With a free slot, waits for the next due instant; else for an outcome, or for the leases to be confirmed. */
   #goIdle(canClaim: boolean): void {
-    const { outcomes, slots, clock, wake } = this.#options
+    const { outcomes, slots, clock, wake, offers } = this.#options
     const { resendMs } = outcomes
     if (canClaim && !this.#stopping && slots.free > 0) {
-      this.#idle = { maxMs: resendMs, isPlanned: false }
+      this.#idle = { maxMs: Math.min(resendMs, offers.endsMs), isPlanned: false }
       if (this.#isPlanning) return
       this.#isPlanning = true
       clock.soon(this.#planNextPass)

@@ -3,7 +3,7 @@
 import type { Clock, Timer } from '../../clock.ts'
 import { engineDefaults } from '../defaults.ts'
 import type { GuardedStorage } from '../guard.ts'
-import type { Claim, Signal, Unlisten } from '../../storage/storage.ts'
+import type { Claim, ClaimedJob, Signal, Unlisten } from '../../storage/storage.ts'
 import type { LimitsCopy } from '../limits/limits-copy.ts'
 import { claimTypes, type WorkType } from './work-type.ts'
 
@@ -16,6 +16,8 @@ export interface WakeOptions {
   readonly pollMs: number
   /** Called when a claim may find jobs. */
   onWake(): void
+  /** Called with a job that was handed over. @returns false if it was to another worker */
+  onHanded(job: ClaimedJob): boolean
   /** Called when something may have happened to these running jobs. Undefined: to any. */
   onAbort(ids: readonly string[] | undefined): void
 }
@@ -26,6 +28,8 @@ export class Wake {
   #timer: Timer | undefined
   /** When the timer should fire: local, monotonic ms. */
   #firesAt = Infinity
+  /** The earliest end of a lease of a job that was handed over to another worker, and that no timer has reached: local, monotonic ms. */
+  #handedUntil = Infinity
   readonly #unlisten: Unlisten[] = []
   #stopped = false
 
@@ -83,11 +87,25 @@ export class Wake {
     const { clock, onWake } = this.#options
     this.#timer?.cancel()
     if (this.#stopped) return
-    this.#firesAt = clock.monotonic() + ms
-    this.#timer = clock.after(ms, () => {
+    const now = clock.monotonic()
+    this.#firesAt = Math.max(now, Math.min(now + ms, this.#handedUntil))
+    this.#timer = clock.after(this.#firesAt - now, () => {
+      if (this.#firesAt >= this.#handedUntil) this.#handedUntil = Infinity
       this.#firesAt = Infinity
       onWake()
     })
+  }
+
+  /**
+   * A job that another worker has can be claimed when its lease ends, unless that worker starts it. Kept until then: the answer of a claim
+   * that is under way may say that nothing is due, if the storage had it before the add.
+   */
+  #receiveHanded(job: ClaimedJob): void {
+    if (this.#options.onHanded(job)) return
+    const ms = job.leaseUntil - job.startedAt
+    const at = this.#options.clock.monotonic() + ms
+    this.#handedUntil = Math.min(this.#handedUntil, at)
+    if (this.#firesAt > at) this.wakeAfter(ms)
   }
 
   /** How much the timer is overdue, in ms: the event loop was blocked, or the process was suspended. */
@@ -108,6 +126,7 @@ export class Wake {
   }
 
   #receive(signal: Signal): void {
+    if (signal.handed) return this.#receiveHanded(signal.handed)
     if (signal.kind === 'abort' || signal.gap) this.#options.onAbort(signal.ids)
     if (signal.kind === 'wake' || signal.gap) this.#options.onWake()
   }

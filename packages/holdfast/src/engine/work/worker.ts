@@ -24,6 +24,7 @@ import { AttemptRunner } from './attempt-runner.ts'
 import { ConditionVariable } from './condition-variable.ts'
 import { DeadLetters } from './dead-letters.ts'
 import { Exchange } from './exchange.ts'
+import { Offers } from './offers.ts'
 import { Outcomes } from './outcomes.ts'
 import { Prefetch } from './prefetch.ts'
 import { Presence } from './presence.ts'
@@ -109,6 +110,12 @@ export class Worker {
       prefetchMs: prefetchMsOf(options, storage.settings),
       onReturn: (held) => this.#attempts.releaseHeld(held),
     }))
+    const id = `${label}/${clock.newId()}`
+    const offers = new Offers({
+      clock,
+      by: id,
+      isOn: storage.features.handsOver === true && options.slotPauseMs === 0 && options.prefetchMs !== false,
+    })
     const wake = (this.#wake = new Wake({
       storage,
       clock,
@@ -116,6 +123,11 @@ export class Worker {
       limits,
       pollMs,
       onWake: scheduleClaim,
+      onHanded: (job) => {
+        const sentAt = offers.take(job)
+        if (typeof sentAt === 'number') this.#attempts.receiveHanded(job, sentAt)
+        return sentAt !== 'other'
+      },
       onAbort: (ids) => {
         running.recheck(ids)
         prefetch.return(ids)
@@ -130,6 +142,7 @@ export class Worker {
       deadLetters,
       slots,
       prefetch,
+      offers,
       outcomes,
       changed,
       publishEvent,
@@ -138,9 +151,11 @@ export class Worker {
     const exchange = new Exchange({
       storage,
       clock,
+      workerId: id,
       label,
       types,
       limits,
+      offers,
       slots,
       prefetch,
       outcomes,
@@ -149,7 +164,6 @@ export class Worker {
       onClaimAhead: (claim, sentAt) => this.#attempts.receiveAhead(claim, sentAt),
       onSlotsLeft: scheduleClaim,
     })
-    const id = exchange.workerId
     this.#presence = new Presence({
       kv: storage.kv,
       clock,
@@ -162,7 +176,18 @@ export class Worker {
       running,
       publishEvent,
     })
-    this.#rounds = new Rounds({ clock, exchange, outcomes, slots, prefetch, wake, loopBackoff, changed, publishEvent })
+    this.#rounds = new Rounds({
+      clock,
+      exchange,
+      offers,
+      outcomes,
+      slots,
+      prefetch,
+      wake,
+      loopBackoff,
+      changed,
+      publishEvent,
+    })
   }
 
   /** Handlers that go on although their attempts timed out. */

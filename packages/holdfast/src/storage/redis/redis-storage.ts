@@ -65,6 +65,7 @@ export class RedisStorage implements Contract.Storage<never> {
       distributed: true,
       searchIndexed: true,
       fleetEvents: true,
+      handsOver: true,
     }
   }
 

@@ -23,7 +23,7 @@ type Given = Partial<Omit<WorkerOptions, 'types' | 'storage' | 'tell' | 'clock'>
 
 export const completed: AttemptEnd = { ending: { kind: 'completed' } }
 
-export function workBench(t: TestContext, { callTimeoutMs = 5_000, claimsInFlight = 1 } = {}) {
+export function workBench(t: TestContext, { callTimeoutMs = 5_000, claimsInFlight = 1, handsOver = false } = {}) {
   const base: FakeClock = fakeClock()
   let blockedMs = 0
   const clock: FakeClock = {
@@ -53,7 +53,11 @@ export function workBench(t: TestContext, { callTimeoutMs = 5_000, claimsInFligh
     worker(given: Given = {}): Worker {
       const { types = ['default'], leaseMs = 60_000, capMs = Infinity, run = never, ...rest } = given
       const worker = new Worker({
-        storage: { ...guardStorage(line.storage, clock, publishEvent), settings: { callTimeoutMs, claimsInFlight } },
+        storage: {
+          ...guardStorage(line.storage, clock, publishEvent),
+          settings: { callTimeoutMs, claimsInFlight },
+          features: { ...memory.features, handsOver },
+        },
         clock,
         label: 'w',
         concurrency: 1,

@@ -127,3 +127,14 @@ test('a claim of one job answers when the next may be claimed: by a lease, a del
   assert.equal(dueIn(await claimWith(30_000)), undefined)
   assert.equal((await storage.nextDueAt([{ type: 'mail', leaseMs: 1 }]))!.at - start, 50_000)
 })
+
+test('an add that hands its job over, and the claim that offers a slot, send these commands', async (t) => {
+  const { storage, commandsOf, keys } = await openStorage(t)
+  const request = { slots: 1, types: [{ type: 'mail', leaseMs: 30_000 }], offer: { by: 'w', slots: 1 } }
+  const offered = await commandsOf(() => storage.claim({ worker: 'w1', ...request }))
+  assert.equal(namesOf(offered), 'TIME HMGET ZRANGE ZRANGE ZRANGE HSET')
+  const added = await commandsOf(() => storage.add([job('a')]))
+  assert.equal(namesOf(added), 'TIME HMGET ZRANGE INCR SETNX ZADD HDEL SADD PUBLISH')
+  // As after a claim: of the offer nothing is left.
+  assert.deepEqual(await keys(), [':n', ':types', 'mail:job:a', 'mail:leases'])
+})

@@ -1,7 +1,8 @@
 // Hints and events, as the scripts publish them.
 
-import type { Bytes, JobEvent, Signal, TopicKind } from '../../storage.ts'
+import type { Bytes, ClaimedJob, JobEvent, Signal, TopicKind } from '../../storage.ts'
 import { eventCodes, wordsOf } from './codes.ts'
+import { claimedJob } from './claimed-job.ts'
 import { text } from './fields.ts'
 import { type Unpacked, unpack } from './unpack.ts'
 
@@ -11,7 +12,7 @@ const eventNames: ReadonlyMap<number, JobEvent['event']> = wordsOf(eventCodes)
 type Completed = [Unpacked, Unpacked, Buffer | false]
 
 export function signalOf(kind: TopicKind, type: string, message: Buffer): Signal {
-  if (kind === 'wake') return { kind, type }
+  if (kind === 'wake') return message.length === 0 ? { kind, type } : { kind, type, handed: handedJob(type, message) }
   if (kind !== 'events') return jobsSignal(kind, type, unpack(message) as (Unpacked | Completed)[])
   const [at, events] = unpack(message) as [number, [number, Buffer, number, Buffer | false][]]
   return {
@@ -22,6 +23,12 @@ export function signalOf(kind: TopicKind, type: string, message: Buffer): Signal
       return label === false ? entry : { ...entry, label: text(label) }
     }),
   }
+}
+
+/** Its id and its record, one after the other. */
+function handedJob(type: string, message: Buffer): ClaimedJob {
+  const [id, record] = unpack(message) as [Buffer, Buffer]
+  return claimedJob(type, text(id), record)
 }
 
 /** Each entry is an id, or a completed job. */

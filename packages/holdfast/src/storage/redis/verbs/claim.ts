@@ -16,11 +16,11 @@ const mostSlots = 100_000
 
 export async function claim(scripts: ScriptRunner, request: ClaimRequest): Promise<Claim> {
   checkClaim('redis', request)
-  const { worker, label, slots, types, outcomes = [] } = request
+  const { worker, label, slots, types, outcomes = [], offer } = request
   const wanted = types.map(({ type, leaseMs, slots: own, maxAttempts, limits }) => {
     return [type, leaseMs, own, maxAttempts, encodeType(type), packLimits(limits)]
   })
-  const args = [packed([worker, label, Math.min(slots, mostSlots), wanted])]
+  const args = [packed([worker, label, Math.min(slots, mostSlots), wanted, offer && [offer.by, offer.slots]])]
   if (outcomes.length > 0) args.push(...packOutcomes(outcomes))
   // A claim alone need not be durable: a lost lease costs an attempt, never a job.
   const [first, ...records] = await scripts.runForList('claim', args, outcomes.length > 0 ? durable : undefined)

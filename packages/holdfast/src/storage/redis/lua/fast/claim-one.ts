@@ -6,6 +6,7 @@ import { stateCodes as state } from '../../../rules/job/codes.ts'
 import { completedByHolder, flags, leasedByClaim } from '../../codec/record.ts'
 import { leaveClaim } from '../move/claims.ts'
 import { keptForever } from '../move/jobs.ts'
+import { writeOffer } from './offers.ts'
 import { publishedResultBytes } from './settle.ts'
 
 export const claimOne = `
@@ -80,14 +81,12 @@ ${leaveClaim}          claim_end = tonumber(call('ZRANGE', p .. 'claims', 0, 0, 
       end
       -- The next due instant, for a claim with slots left. A lost lease of a paused group cannot be claimed again.
       local due
-      if not id or slots > 1 then
-        local at = math.min(till, claim_end, tonumber(next_score or INF))
-        local other = tonumber(other_end or INF)
-        if other >= at or call('EXISTS', p .. 'paused') == 0 then
-          at = math.min(at, other)
-          due = at ~= INF and math.max(at, now)
-        end
+      local at, other = math.min(till, claim_end, tonumber(next_score or INF)), tonumber(other_end or INF)
+      local found, before = id and 1 or 0, math.min(at, other)
+      if found < slots and (other >= at or call('EXISTS', p .. 'paused') == 0) then
+        due = before ~= INF and math.max(before, now)
       end
+      ${writeOffer}
       granted[1] = pack({ now, verdicts, {}, {}, id and { id } or {}, false, due })
       return granted
     end

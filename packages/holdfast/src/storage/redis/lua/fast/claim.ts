@@ -6,6 +6,7 @@ import { aheadMark } from '../../../rules/job/ahead.ts'
 import { stateCodes as state } from '../../../rules/job/codes.ts'
 import { flags, leasedByClaim } from '../../codec/record.ts'
 import { claimOne } from './claim-one.ts'
+import { writeOffer } from './offers.ts'
 import { readLine, takeLine } from './line.ts'
 import { firstDue } from './next-due-at.ts'
 import { readOutcomes, writeOutcomes } from './settle.ts'
@@ -18,7 +19,8 @@ local limits = wanted and wanted[6]
 if #request[4] == 1 and not (limits and limits[2]) and request[3] <= 3500 and #list <= 17500 and (not outcomes or outcomes[1] == wanted[1]) then
   local p, slots = base .. wanted[5] .. ':', request[3]
   if wanted[3] then slots = math.min(slots, wanted[3]) end
-  local state = call('HMGET', p .. 'type', 'paused', 'prios', 'watched', 'flow', 'lots')
+  local state = call('HMGET', p .. 'type', 'paused', 'prios', 'watched', 'flow', 'lots', 'idle')
+  local idle = state[6]
   local is_plain = not state[1] and not state[2] and not state[4] and not (state[3] and tonumber(state[3]) > now)
   -- Nothing of a type with limits is claimed ahead.
   if limits and is_plain then is_plain = sub(request[1], -${aheadMark.length}) ~= '${aheadMark}' end
@@ -85,10 +87,13 @@ ${claimOne}  end
     end
     -- A claim that finds less than it has slots for is followed by nextDueAt: the answer has it already.
     local due
-    if #job_ids < slots and call('EXISTS', p .. 'paused') == 0 then
+    local found, before = #job_ids, -INF
+    if found < slots then
       ${firstDue}
-      due = at ~= INF and math.max(at, now)
+      before = at
+      if call('EXISTS', p .. 'paused') == 0 then due = at ~= INF and math.max(at, now) end
     end
+    ${writeOffer}
     granted[1] = pack({ now, verdicts, {}, {}, job_ids, false, due })
     return granted
   end
