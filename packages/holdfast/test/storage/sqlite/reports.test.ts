@@ -93,6 +93,9 @@ test('[F27] jobs that report nothing have no rows, and reports are deleted with 
 
 const lines = (from: string) => Array.from({ length: 30 }, (_, at) => ({ at, line: Buffer.from(`${from} ${at}`) }))
 
+const many = (from: number): { at: number; line: Buffer }[] =>
+  Array.from({ length: 700 }, (_, at) => ({ at: from + at, line: Buffer.from('x') }))
+
 test('[F27] lines of two connections are all there; an extend that is repeated after a lost reply adds none', async (t) => {
   const { open } = bench(t)
   const handles = [await open({ durability: 'relaxed' }), await open({ durability: 'relaxed' })]
@@ -106,8 +109,6 @@ test('[F27] lines of two connections are all there; an extend that is repeated a
     (await logOf(handles[1]!, 'a')).lines.map(({ line }) => Buffer.from(line).toString()),
     texts.map((line) => line.toString()),
   )
-  const many = (from: number): { at: number; line: Buffer }[] =>
-    Array.from({ length: 700 }, (_, at) => ({ at: from + at, line: Buffer.from('x') }))
   // From both connections at once.
   await Promise.all([...handles, ...handles].map((handle) => extend(handle, job, { log: many(1_000) })))
   const once = await logOf(handles[0]!, 'a')
