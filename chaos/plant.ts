@@ -228,8 +228,13 @@ const ofThisProcess = (job: NewJob): NewJob => ({
   deduplication: undefined,
 })
 
-const withLinesTwice = (outcome: Outcome): Outcome =>
-  'log' in outcome && outcome.log ? { ...outcome, log: [...outcome.log, ...outcome.log] } : outcome
+/** The second time at later instants: a storage recognises lines by theirs. */
+function withLinesTwice(outcome: Outcome): Outcome {
+  if (!('log' in outcome) || !outcome.log || outcome.log.length === 0) return outcome
+  const from = outcome.log.at(-1)!.at + 1
+  const again = outcome.log.map((line, index) => ({ ...line, at: from + index }))
+  return { ...outcome, log: [...outcome.log, ...again] }
+}
 
 const counted: SettleVerdict = { verdict: 'settled', state: 'completed', added: [], ended: [], unblocked: [] }
 

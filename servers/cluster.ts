@@ -108,8 +108,12 @@ export async function takeOver(replica: RedisServer): Promise<void> {
   while (!String(await ask(replica, 'INFO', 'replication')).includes('role:master')) {
     if (Date.now() > limit) throw new Error(`failover: port ${replica.port} is no master after ${agreeLimitMs} ms`)
     if (Date.now() >= askAt) {
-      await ask(replica, 'CLUSTER', 'FAILOVER')
-      askAt = Date.now() + failoverLimitMs
+      // Refused while its link to the master is down, as just after it was stopped: then it is asked again soon.
+      const isAccepted = await ask(replica, 'CLUSTER', 'FAILOVER').then(
+        () => true,
+        () => false,
+      )
+      askAt = Date.now() + (isAccepted ? failoverLimitMs : pollMs)
     }
     await sleep(pollMs)
   }
