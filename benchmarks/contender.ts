@@ -15,6 +15,8 @@ export interface Contender {
   readonly isPeer: boolean
   /** Not a product, but the moves of Holdfast on the raw client: what the backend allows. Its peers are not compared with it. @default false */
   readonly isLimit?: boolean
+  /** A limit that hands jobs over to idle workers: one without that looks for jobs again and again, so has no latency to compare with. @default false */
+  readonly handsOver?: boolean
   /** The only cases it takes part in. @default all that it supports */
   readonly cases?: readonly string[]
   /** Its configuration and the differences from its defaults, printed with the results. */

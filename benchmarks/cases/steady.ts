@@ -29,8 +29,8 @@ export const steady: Case = {
     },
     {
       name: 'latency at 100 jobs/s',
-      // It has no hints: its latency is that of its polls.
-      isOf: ({ isLimit }) => !isLimit,
+      // Without hints a limit has the latency of its polls.
+      isOf: ({ isLimit, handsOver }) => !isLimit || handsOver === true,
       warmUp: ({ jobs }) => ({ jobs, seconds: 1 }),
       run: latency,
     },

@@ -36,7 +36,7 @@ export const contender: Contender = {
   package: 'ioredis',
   isPeer: true,
   isLimit: true,
-  cases: [...limitCases, 'steady'],
+  cases: limitCases,
   isShared: true,
   configuration: `ioredis, ${redisServer}; one script per insert, one per turn; two turns in flight, each with half of the slots`,
   unavailable: redisUnavailable,
