@@ -59,6 +59,6 @@ export const moreIsBetter = (unit: Unit): boolean => unit === 'jobs/s' || unit =
 
 /** Settings of variants measured in jobs: a short warm-up with the same number of jobs, and repetitions. */
 export const byJobs = {
-  warmUp: ({ jobs, seconds }: Limits): Limits => ({ jobs, seconds: Math.min(seconds, 2) }),
+  warmUp: ({ jobs, seconds }: Limits): Limits => ({ jobs, seconds: Math.min(seconds, 2), isWarmUp: true }),
   repeatFor: ({ seconds }: Limits): number => Math.min(1.5 * seconds, 3),
 } as const satisfies Partial<Variant>

@@ -64,6 +64,8 @@ export interface Session {
   addMany?(jobs: readonly { readonly id: string; readonly payload: Payload }[]): Promise<void>
   /** Adds a job and waits for its result. */
   request?(id: string, payload: Payload): Promise<unknown>
+  /** Before a filled queue is drained, and not measured: a contender that decides by statistics gets them, as after some seconds of work. */
+  prepare?(concurrency: number): Promise<void>
   /** Starts a worker with a no-op handler; may be called again for another worker. */
   consume(concurrency: number, watch: Watch): Promise<void>
   /** Resolves when all expired data is deleted. */

@@ -6,14 +6,22 @@ import { countCalls } from '../count-calls.ts'
 import type { Payload } from '../load.ts'
 
 export const platformaticDefaults =
-  'Queue with its defaults, except concurrency; JSON serde; results kept 1 h; no logger, no Reaper'
+  'Queue with its defaults, except concurrency; JSON serde; results kept 1 h; no logger, no Reaper; visibilityTimeout 3 s, for which its stop ' +
+  'may wait for a job that is not running'
+
+const longestVisibilityMs = 3_000
 
 /** @param plain any of its storages */
 export async function platformaticSession(plain: object, settings: Settings): Promise<Omit<Session, 'sweep'>> {
   const { Queue } = await import('@platformatic/job-queue')
   const { resultTtlMs, pollSeconds, leaseMs } = settings
   const { storage, calls } = settings.countCalls ? countCalls(plain) : { storage: plain, calls: {} }
-  const config = { storage, resultTTL: resultTtlMs, blockTimeout: pollSeconds, visibilityTimeout: leaseMs }
+  const config = {
+    storage,
+    resultTTL: resultTtlMs,
+    blockTimeout: pollSeconds,
+    visibilityTimeout: Math.min(leaseMs, longestVisibilityMs),
+  }
   const producer = new Queue(config)
   const queues = [producer]
   await producer.start()
