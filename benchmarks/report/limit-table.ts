@@ -42,6 +42,10 @@ function section(results: Results, drivers: readonly string[]): string {
 
 const median = ({ values }: Entry): string => numeral(spreadOf(values).median)
 
+/** Which way of the limit it is, if not the first (contenders/limit-*.ts). */
+const wayOf = ({ contender }: Entry): string =>
+  / (ahead|handed over)/.exec(contender)?.[0].replace(/ (.+)/, ' ($1)') ?? ''
+
 function lineOf(ours: Entry, row: Row, results: Results): string[] {
   const limit = limitOf(ours, row, results)
   if (!limit || ours.invalid !== undefined) return []
@@ -54,7 +58,7 @@ function lineOf(ours: Entry, row: Row, results: Results): string[] {
     `${row.driver}: ${ours.contender}`,
     `${row.case}, ${row.variant}${row.unit === 'ms' ? ', p50 (ms)' : ''}`,
     median(ours),
-    `${median(limit)}${limit.contender.startsWith('limit ') ? ` (${limit.contender.slice('limit '.length)})` : ''}`,
+    `${median(limit)}${wayOf(limit)}`,
     ratio(limit),
     peer ? `${median(peer)} (${peer.contender})` : '–',
     peer ? ratio(peer) : '–',
