@@ -58,6 +58,9 @@ export function jobsOf(message: string): LeasedJob[] {
   return jobs
 }
 
+/** A request without an answer for one to two times as long ends the measurement: a message that is lost is lost, there is no recovery. */
+const longestWaitMs = 5_000
+
 /** Turns in flight, as in Holdfast. */
 const lanes = 2
 
@@ -65,11 +68,18 @@ export function handedSession(queue: HandingQueue): Session {
   const inserter = new Inserter(queue)
   const workers: HandedWorker[] = []
   const channel = `answers-${randomUUID()}`
-  const waiting = new Map<string, (result: unknown) => void>()
+  const waiting = new Map<string, PromiseWithResolvers<unknown>>()
+  let oldest: string | undefined
+  const check = setInterval(() => {
+    const [first] = waiting
+    if (first && first[0] === oldest) first[1].reject(new Error(`${oldest}: no answer came`))
+    oldest = first?.[0]
+  }, longestWaitMs)
+  check.unref()
   const answered = (message: string): void => {
     const parts = JSON.parse(message) as unknown[]
     for (let at = 0; at < parts.length; at += 2) {
-      waiting.get(parts[at] as string)?.(parts[at + 1])
+      waiting.get(parts[at] as string)?.resolve(parts[at + 1])
       waiting.delete(parts[at] as string)
     }
   }
@@ -80,7 +90,9 @@ export function handedSession(queue: HandingQueue): Session {
     async request(id, payload) {
       await (listening ??= queue.listen(channel, answered))
       const request: Request = [channel, id, payload]
-      const result = new Promise<unknown>((resolve) => waiting.set(id, resolve))
+      const answer = Promise.withResolvers<unknown>()
+      const result = answer.promise
+      waiting.set(id, answer)
       // The result comes after the insert, or never.
       return Promise.race([result, inserter.add({ id, payload: JSON.stringify(request) }).then(() => result)])
     },
@@ -93,6 +105,7 @@ export function handedSession(queue: HandingQueue): Session {
     async sweep() {},
     calls: () => ({}),
     async close() {
+      clearInterval(check)
       await Promise.all(workers.map((worker) => worker.stop()))
       await queue.close()
     },
