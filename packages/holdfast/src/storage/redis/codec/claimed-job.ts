@@ -8,12 +8,15 @@ import { type Unpacked, Unpacker } from './unpack.ts'
 
 const noBlockers: ClaimedJob['blockers'] = []
 
-export function claimedJob(type: string, id: string, record: Buffer): ClaimedJob {
+type Lease = Pick<ClaimedJob, 'worker' | 'attempt' | 'startedAt' | 'leaseUntil'>
+
+/** @param held the lease, if the record does not have it (lua/move/held.ts) */
+export function claimedJob(type: string, id: string, record: Buffer, held?: Lease): ClaimedJob {
   const answer = new Unpacker(record)
   const head = readHead(answer)
   const body = answer.next() as List
   const extras = head.hasExtras ? (answer.next() as { [key: string]: Unpacked }) : undefined
-  const lease = readLease(answer)
+  const lease = held ?? readLease(answer)
   const payload = body[4] === true ? answer.next() : body[4]
   const chain = extras?.c ? refOf(extras.c) : { type, id }
   return {
@@ -58,7 +61,7 @@ function readHead(from: Unpacker) {
 }
 
 /** The fields after the body and the extras: order, attempt and state as they were before the claim, then the lease. */
-function readLease(from: Unpacker) {
+function readLease(from: Unpacker): Lease {
   const { buffer } = from
   const workerLength = buffer.readUInt16BE(from.skip(13) + 11) - 1
   const labelLength = buffer.readUInt16BE(from.skip(2)) - 1

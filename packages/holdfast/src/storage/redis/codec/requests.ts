@@ -134,10 +134,14 @@ export function packReport({ progress, log }: Report): Packed {
 export function packOutcomes(outcomes: readonly Outcome[]): Buffer[] {
   const type = outcomes[0]?.type
   const plain: Packed[] = []
+  let fence: { worker: string; attempt: number } | undefined
   for (const outcome of outcomes) {
     const isPlain = outcome.type === type && outcome.kind === 'completed' && outcome.add === undefined
     if (!isPlain || 'chain' in outcome || packReport(outcome)) return [packed(outcomes.map(packOutcome))]
-    plain.push(outcome.id, outcome.worker, outcome.attempt, outcome.keepMs, outcome.result)
+    const { id, worker, attempt, keepMs, result } = outcome
+    const isRepeated = fence?.worker === worker && fence.attempt === attempt
+    plain.push(id, !isRepeated && worker, !isRepeated && attempt, keepMs, result)
+    fence = outcome
   }
   return type === undefined ? [packed([])] : [packed([type, encodeType(type)]), packed(plain)]
 }

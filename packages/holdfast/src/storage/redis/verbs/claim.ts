@@ -25,10 +25,15 @@ export async function claim(scripts: ScriptRunner, request: ClaimRequest): Promi
   // A claim alone need not be durable: a lost lease costs an attempt, never a job.
   const [first, ...records] = await scripts.runForList('claim', args, outcomes.length > 0 ? durable : undefined)
   const [now, settled, recovered, ended, ids, kinds, due] = unpack(first!) as List
+  // In place of kinds, true: the records do not have the lease (lua/move/held.ts).
+  const lease =
+    kinds === true
+      ? { worker, attempt: 1, startedAt: now as number, leaseUntil: (now as number) + types[0]!.leaseMs }
+      : undefined
   return {
     jobs: (ids as Buffer[]).map((id, index) => {
-      const { type } = types[kinds ? (kinds as number[])[index]! - 1 : 0]!
-      return claimedJob(type, text(id), records[index]!)
+      const { type } = types[Array.isArray(kinds) ? (kinds as number[])[index]! - 1 : 0]!
+      return claimedJob(type, text(id), records[index]!, lease)
     }),
     recovered: (recovered as List).map(recoveredOf),
     ended: (ended as List).map(endedOf),
