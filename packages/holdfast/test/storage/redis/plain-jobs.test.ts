@@ -43,7 +43,23 @@ test('adds, claims and settles of plain jobs send the commands of their fast pat
   })
   assert.equal(namesOf(claimed), 'TIME HMGET ZRANGE ZRANGE ZRANGE ZRANGEBYSCORE MGET ZREM MSET ZADD')
   const settled = await commandsOf(() => storage.settle(outcomes))
-  assert.equal(namesOf(settled), 'TIME HMGET MGET SET SET SET ZREM ZADD PUBSUB PUBLISH')
+  assert.equal(namesOf(settled), 'TIME HMGET MGET MSET PEXPIREAT PEXPIREAT PEXPIREAT ZREM ZADD PUBSUB PUBLISH')
+})
+
+test('a claim of jobs of one add writes none of their records', async (t) => {
+  const { storage, commandsOf } = await openStorage(t)
+  await storage.add(['a', 'b', 'c', 'd'].map((id) => job(id)))
+  const types = [{ type: 'mail', leaseMs: 30_000 }]
+  let outcomes: ReturnType<typeof ended>[] = []
+  const claimed = await commandsOf(async () => {
+    const { jobs } = await storage.claim({ worker: 'w', slots: 4, types })
+    outcomes = jobs.map((each) => ended(each, 'completed'))
+  })
+  const due = 'TIME HMGET ZRANGEBYSCORE ZRANGEBYSCORE ZRANGEBYSCORE ZRANGEBYSCORE HEXISTS MGET'
+  assert.equal(namesOf(claimed), `${due} ZREM HINCRBY HDEL HSET SETNX ZADD HSET HSET`)
+  const settled = await commandsOf(() => storage.settle(outcomes))
+  const records = 'MGET HGET MSET PEXPIREAT PEXPIREAT PEXPIREAT PEXPIREAT'
+  assert.equal(namesOf(settled), `TIME HMGET ${records} HINCRBY HDEL HDEL HDEL ZREM ZADD HINCRBY PUBSUB PUBLISH`)
 })
 
 test('a claim of one job, with one outcome or none, sends the commands of the shortest path', async (t) => {

@@ -34,6 +34,7 @@ import { commands } from './move/commands.ts'
 import { ends as endBatches } from './move/ends.ts'
 import { flush } from './move/flush.ts'
 import { groups } from './move/groups.ts'
+import { held } from './move/held.ts'
 import { jobs } from './move/jobs.ts'
 import { lots } from './move/lots.ts'
 import { record } from './move/record.ts'
@@ -62,7 +63,21 @@ export interface Script {
 export type Scripts = ReturnType<typeof makeScripts>
 
 // The order of parts is that of definitions: Lua sees what stands above.
-const move = [commands, states, types, signals, record, jobs, claims, endBatches, lots, groups, search, flush].join('')
+const move = [
+  commands,
+  states,
+  types,
+  signals,
+  record,
+  held,
+  jobs,
+  claims,
+  endBatches,
+  lots,
+  groups,
+  search,
+  flush,
+].join('')
 const ends = [wait, hold, attempt, key, dependents, finish, deadline].join('')
 const adding = [ends, block, standing, refuse, addRules].join('')
 
