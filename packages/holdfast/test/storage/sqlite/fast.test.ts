@@ -87,6 +87,39 @@ test('what changes a running job before its outcome counts: an extension, a canc
   )
 })
 
+test('jobs that are released wait in their old place, with a record of each attempt, and may be claimed and end', async (t) => {
+  const clock = fakeClock()
+  const storage = await bench(t).open({ clock })
+  const ids = names(40)
+  await storage.add(ids.map((id) => newJob(id)))
+  for (const worker of ['w/1', 'w/2']) {
+    const { jobs } = await claim(storage, 30, worker)
+    const verdicts = await storage.settle(
+      mixed(jobs).map((job) => ({ ...completed(job), kind: 'released' }) as Outcome),
+    )
+    assert.deepEqual(new Set(verdicts.map((one) => 'state' in one && one.state)), new Set(['queued']))
+    const [repeat] = await storage.settle([{ ...completed(jobs[0]!), kind: 'released' } as Outcome])
+    assert.deepEqual(repeat!.verdict, 'settled')
+  }
+  const { jobs } = await claim(storage, 30, 'w/3')
+  assert.deepEqual(
+    jobs.map(({ id, attempt, failures }) => [id, attempt, failures]),
+    ids.slice(0, 30).map((id) => [id, 3, 0]),
+  )
+  await storage.settle(jobs.map((job) => completed(job)))
+  const [record] = await storage.get([jobs[7]!], { parts: ['attempts'] })
+  assert.deepEqual(
+    record!.attempts!.map(({ worker, attempt, outcome, state }) => [worker, attempt, outcome, state]),
+    [
+      ['w/1', 1, 'released', 'queued'],
+      ['w/2', 2, 'released', 'queued'],
+      ['w/3', 3, 'completed', 'completed'],
+    ],
+  )
+  const { queued, completed: ended, processing } = (await storage.count({})).types[0]!.states
+  assert.deepEqual([queued, ended, processing], [10, 30, 0])
+})
+
 test('a lease that another connection took back ends nothing', async (t) => {
   const clock = fakeClock()
   const { open } = bench(t)

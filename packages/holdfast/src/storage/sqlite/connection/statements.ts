@@ -9,7 +9,7 @@ import { groupColumns } from '../rules/group.ts'
 import { jobColumns } from '../rules/job.ts'
 import { stateCodes, stateNames } from '../../rules/job/codes.ts'
 
-const { processing, completed, failed, cancelled } = stateCodes
+const { queued, processing, completed, failed, cancelled } = stateCodes
 const ended = `${completed}, ${failed}, ${cancelled}`
 
 /** @param from jobs by their createdAt, or those of a list of candidates */
@@ -102,6 +102,8 @@ const lease = `UPDATE holdfast_jobs SET state = ${processing}, attempt = attempt
   lease_until = ?`
 const complete = `UPDATE holdfast_jobs SET state = ${completed}, lease_until = NULL, finished_at = ?, by_holder = 1, result = ?,
   expires_at = ?, sweep_at = ?`
+const release = `UPDATE holdfast_jobs SET state = ${queued}, ready = 1, worker = NULL, label = NULL, started_at = NULL,
+  lease_until = NULL, more = ?`
 const inRange = 'WHERE seq BETWEEN ? AND ?'
 const inList = 'WHERE seq IN (SELECT value FROM json_each(?))'
 
@@ -140,6 +142,8 @@ const texts = {
   endJob: write(`UPDATE holdfast_jobs SET ${assigned(ending)} WHERE seq = ?`),
   leaseRange: write(`${lease} ${inRange}`),
   leaseList: write(`${lease} ${inList}`),
+  releaseRange: write(`${release} ${inRange}`),
+  releaseList: write(`${release} ${inList}`),
   completeRange: write(`${complete} ${inRange}`),
   completeList: write(`${complete} ${inList}`),
   changePayload: write('UPDATE holdfast_jobs SET payload = ? WHERE seq = ?'),

@@ -5,6 +5,7 @@
 
 import { retentionOfCode } from '../../retention.ts'
 import { decodeMore, type More } from '../../rows/more.ts'
+import { isAhead, needsSlot } from '../../rules/job/ahead.ts'
 import { stateCodes, stateNames } from '../../rules/job/codes.ts'
 import type { Lease } from '../../rules/move.ts'
 import type { Bytes, ClaimedJob, ClaimRequest } from '../../storage.ts'
@@ -47,15 +48,18 @@ export function fastClaim(move: SqliteMove, request: ClaimRequest): ClaimedJob[]
   if (!type || type.paused || type.flow || type.hasGroups || slots > mostClaimed) return undefined
   if (move.nextLost(type)) return undefined
   const rows = slots < 1 ? [] : dueRows(move, type, slots)
-  const mosts = wanted.maxAttempts ?? Infinity
-  for (const row of rows) if (!isPlain(move, row, mosts)) return undefined
+  const most = wanted.maxAttempts ?? Infinity
   const { worker, label } = request
+  const ahead = isAhead(worker)
+  for (const row of rows) if (!isPlain(move, row, most, ahead)) return undefined
   const lease: Lease = { worker, label, startedAt: move.now, until: move.now + wanted.leaseMs }
   if (rows.length === 0) return []
   write(move, type, rows, lease)
   const jobs = rows.map((row) => leased(move, type, row, lease))
-  const held = jobs.map(({ id, attempt, failures, retention }, index) => {
-    return { type, id, seq: rows[index]![0], lease, attempt, failures, keepMs: retention.completedMs }
+  const held = jobs.map(({ id, attempt, failures, retention, runAt }, index) => {
+    const [seq] = rows[index]!
+    const hasMore = rows[index]![12] !== null
+    return { type, id, seq, lease, attempt, failures, keepMs: retention.completedMs, runAt, hasMore }
   })
   move.set.held.add(worker, held)
   return jobs
@@ -82,14 +86,23 @@ function dueRows(move: SqliteMove, type: SqliteType, slots: number): readonly Ro
   return rows
 }
 
-function isPlain(move: SqliteMove, row: Row, most: number): boolean {
+function isPlain(move: SqliteMove, row: Row, most: number, ahead: boolean): boolean {
   const [seq, , , , failures, maxAttempts] = row
   if (row[13] === 0 || failures >= (maxAttempts ?? most) || move.set.jobs.known(seq)) return false
-  return row[12] === null || hasDataOnly(decodeMore(row[12]))
+  if (row[12] === null) return true
+  const more = decodeMore(row[12])
+  return hasDataOnly(more) && !(ahead && needsSlot({ deadlineAt: undefined, attempts: more.attempts }))
 }
 
-/** The fields that a claim only hands out. */
-const data: ReadonlySet<string> = new Set<keyof More>(['timeoutMs', 'trace', 'search', 'retention', 'snoozes'])
+/** The fields that a claim only hands out, and those that it leaves alone. */
+const data: ReadonlySet<string> = new Set<keyof More>([
+  'timeoutMs',
+  'trace',
+  'search',
+  'retention',
+  'snoozes',
+  'attempts',
+])
 
 const hasDataOnly = (more: More): boolean => Object.keys(more).every((name) => data.has(name))
 

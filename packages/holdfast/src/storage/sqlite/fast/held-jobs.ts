@@ -20,6 +20,9 @@ export interface HeldJob {
   readonly failures: number
   /** How long its record is kept if it completes. */
   readonly keepMs: number
+  readonly runAt: number
+  /** It has fields that few jobs have. */
+  readonly hasMore: boolean
 }
 
 interface HeldClaim {
@@ -64,8 +67,10 @@ export class HeldJobs {
   /** Takes out a job that the rules have read. */
   release({ lease, accepted }: SqliteJob): void {
     const claim = lease && this.#byWorker.get(lease.worker)
-    const at = claim ? claim.jobs.findIndex((job) => job?.seq === accepted) : -1
-    if (at >= 0) this.#takeOut(lease!.worker, claim!, at)
+    if (!claim) return
+    for (let at = claim.first; at < claim.jobs.length; at++) {
+      if (claim.jobs[at]?.seq === accepted) return this.#takeOut(lease.worker, claim, at)
+    }
   }
 
   clear(): void {

@@ -1,4 +1,4 @@
-// The fast path of settle: completions of jobs that a fast claim has leased. One statement for all that end alike.
+// The fast path of settle: completions and releases of jobs that a fast claim has leased. One statement for all that end alike.
 //
 // Invariant: an end is written only under the fence of its lease (held-jobs.ts). An outcome that is not plain is decided by the rules,
 // after those before it were written.
@@ -9,6 +9,7 @@ import { instant } from '../rules/job.ts'
 import type { SqliteMove } from '../rules/move.ts'
 import type { SqliteType } from '../rules/type.ts'
 import type { HeldJob } from './held-jobs.ts'
+import { isPlainRelease, release, type Release, type Releases, writeReleases } from './release.ts'
 import { runOn } from './seqs.ts'
 
 type Completion = LeaseRef & Report & { readonly kind: 'completed'; readonly result?: Bytes; readonly keepMs?: number }
@@ -26,39 +27,49 @@ interface Ends {
 const mostWays = 4
 
 export function settleFast(move: SqliteMove, outcomes: readonly Outcome[]): SettleVerdict[] {
-  let isRead = false
   // oxlint-disable-next-line unicorn/no-new-array -- its length is known
   const verdicts = new Array<SettleVerdict>(outcomes.length)
   let ends: Ends[] = []
+  let releases: Releases[] = []
+  const writeAll = (): void => {
+    write(move, ends)
+    writeReleases(move, releases)
+    ends = []
+    releases = []
+  }
+  let isRead = false
   for (let index = 0; index < outcomes.length; index++) {
     const outcome = outcomes[index]!
     const held = isPlain(outcome) ? heldBy(move, outcome) : undefined
     if (held) {
-      verdicts[index] = complete(move, ends, held, outcome as Completion)
+      verdicts[index] =
+        outcome.kind === 'completed' ? complete(move, ends, held, outcome as Completion) : release(move, releases, held)
       continue
     }
-    write(move, ends)
-    ends = []
+    writeAll()
     // All that the rules decide are read together.
     if (!isRead) move.set.jobs.prefetch(outcomes.slice(index).filter((other) => !isFast(move, other)))
     isRead = true
     verdicts[index] = settle(move, [outcome])[0]!
   }
-  write(move, ends)
+  writeAll()
   return verdicts
 }
 
 const isFast = (move: SqliteMove, outcome: Outcome): boolean => isPlain(outcome) && heldBy(move, outcome) !== undefined
 
-function isPlain(outcome: Outcome): outcome is Completion {
-  if (outcome.kind !== 'completed' || 'chain' in outcome) return false
-  return !outcome.add?.length && outcome.progress === undefined && !outcome.log?.length
+function isPlain(outcome: Outcome): outcome is Completion | Release {
+  if ('chain' in outcome || outcome.progress !== undefined || outcome.log?.length) return false
+  return outcome.kind === 'completed' ? !outcome.add?.length : isPlainRelease(outcome)
 }
 
-function heldBy(move: SqliteMove, outcome: Completion): HeldJob | undefined {
+function heldBy(move: SqliteMove, outcome: Completion | Release): HeldJob | undefined {
   const held = move.set.held.find(outcome)
+  if (!held || held.type.flow) return undefined
+  // The record of a released attempt stands beside those of others; and the clock may have been set back.
+  if (outcome.kind === 'released') return held.hasMore || held.runAt > move.now ? undefined : held
   // A record that is kept for ever is in another list.
-  return held && !held.type.flow && keepMsOf(outcome, held) < Infinity ? held : undefined
+  return keepMsOf(outcome, held) < Infinity ? held : undefined
 }
 
 const keepMsOf = ({ keepMs }: Completion, held: HeldJob): number => keepMs ?? held.keepMs
