@@ -87,6 +87,31 @@ test('what changes a running job before its outcome counts: an extension, a canc
   )
 })
 
+test('types of one claim take turns, each within its slots, and jobs of two types may have one id', async (t) => {
+  const storage = await bench(t).open()
+  const add = (type: string, ids: readonly string[]) => storage.add(ids.map((id) => newJob(id, { type })))
+  await add('x', ['1', '2', '3', '4'])
+  await add('y', ['1'])
+  await add('z', ['1', '2', '3'])
+  const wanted = ['x', 'y', 'none', 'z'].map((type) => ({
+    type,
+    leaseMs: 60_000,
+    ...(type === 'z' ? { slots: 2 } : {}),
+  }))
+  const { jobs } = await storage.claim({ worker: 'w/1', slots: 6, types: wanted })
+  assert.deepEqual(
+    jobs.map(({ type, id }) => type + id),
+    ['x1', 'y1', 'z1', 'x2', 'z2', 'x3'],
+  )
+  const verdicts = await storage.settle(jobs.toReversed().map((job) => completed(job)))
+  assert.deepEqual(new Set(verdicts.map(({ verdict }) => verdict)), new Set(['settled']))
+  const { jobs: rest } = await storage.claim({ worker: 'w/1', slots: 6, types: wanted })
+  assert.deepEqual(
+    rest.map(({ type, id }) => type + id),
+    ['x4', 'z3'],
+  )
+})
+
 test('jobs that are released wait in their old place, with a record of each attempt, and may be claimed and end', async (t) => {
   const clock = fakeClock()
   const storage = await bench(t).open({ clock })

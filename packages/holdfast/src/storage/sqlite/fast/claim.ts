@@ -1,4 +1,4 @@
-// The fast path of a claim: due jobs of one type that no other rule applies to. Two statements for all of them: one reads, one writes.
+// The fast path of a claim: due jobs that no other rule applies to. Two statements for all of one type: one reads, one writes.
 //
 // Invariant: nothing is written unless all of the jobs are plain. A lost lease, a limit, a group, or a due job with a deadline, blockers,
 // a chain or without an attempt left is seen before, and the rules decide.
@@ -12,6 +12,7 @@ import type { Bytes, ClaimedJob, ClaimRequest } from '../../storage.ts'
 import { instant } from '../rules/job.ts'
 import type { SqliteMove } from '../rules/move.ts'
 import type { SqliteType } from '../rules/type.ts'
+import type { HeldJob } from './held-jobs.ts'
 import { runOn } from './seqs.ts'
 
 /** Jobs that one statement reads, at most. */
@@ -39,35 +40,69 @@ type Row = readonly [
   isPlain: 0 | 1,
 ]
 
+/** A type that has due jobs: those read, and the number of those taken. */
+interface Line {
+  readonly type: SqliteType
+  readonly rows: readonly Row[]
+  /** Failures at which a job without a limit of its own ends. */
+  readonly most: number
+  readonly lease: Lease
+  taken: number
+}
+
 /** The request without its outcomes. Undefined: nothing was written, and the rules must decide. */
 export function fastClaim(move: SqliteMove, request: ClaimRequest): ClaimedJob[] | undefined {
-  const [wanted] = request.types
-  if (!wanted || request.types.length > 1 || wanted.limits) return undefined
-  const type = move.typeOf(wanted.type)
-  const slots = Math.min(request.slots, wanted.slots ?? Infinity)
-  if (!type || type.paused || type.flow || type.hasGroups || slots > mostClaimed) return undefined
-  if (move.nextLost(type)) return undefined
-  const rows = slots < 1 ? [] : dueRows(move, type, slots)
-  const most = wanted.maxAttempts ?? Infinity
-  const { worker, label } = request
-  const ahead = isAhead(worker)
-  for (const row of rows) if (!isPlain(move, row, most, ahead)) return undefined
-  const lease: Lease = { worker, label, startedAt: move.now, until: move.now + wanted.leaseMs }
-  if (rows.length === 0) return []
-  write(move, type, rows, lease)
-  const jobs = rows.map((row) => leased(move, type, row, lease))
-  const held = jobs.map(({ id, attempt, failures, retention, runAt }, index) => {
-    const [seq] = rows[index]!
-    const hasMore = rows[index]![12] !== null
-    return { type, id, seq, lease, attempt, failures, keepMs: retention.completedMs, runAt, hasMore }
-  })
-  move.set.held.add(worker, held)
+  if (request.slots > mostClaimed) return undefined
+  const lines = linesOf(move, request)
+  const order = lines && takeInTurn(move, lines, request)
+  if (!order) return undefined
+  for (const line of lines) if (line.taken > 0) write(move, line)
+  const held: HeldJob[] = []
+  const jobs = order.map(([line, row]) => leased(move, line, row, held))
+  if (held.length > 0) move.set.held.add(request.worker, held)
   return jobs
+}
+
+function linesOf(move: SqliteMove, { types, slots, worker, label }: ClaimRequest): Line[] | undefined {
+  const lines: Line[] = []
+  for (const wanted of types) {
+    const type = move.typeOf(wanted.type)
+    if (!type || type.paused) continue
+    const isNamedTwice = lines.some((line) => line.type === type)
+    if (isNamedTwice || wanted.limits || type.flow || type.hasGroups || move.nextLost(type)) return undefined
+    const rows = dueRows(move, type, Math.min(slots, wanted.slots ?? Infinity))
+    const lease = { worker, label, startedAt: move.now, until: move.now + wanted.leaseMs }
+    lines.push({ type, rows, most: wanted.maxAttempts ?? Infinity, lease, taken: 0 })
+  }
+  return lines
+}
+
+/** One of each type in turn, as the rules do. Undefined if one of them is not plain. */
+function takeInTurn(
+  move: SqliteMove,
+  lines: readonly Line[],
+  { slots, worker }: ClaimRequest,
+): [Line, Row][] | undefined {
+  const ahead = isAhead(worker)
+  const order: [Line, Row][] = []
+  const open = lines.filter(({ rows }) => rows.length > 0)
+  for (let index = 0; open.length > 0 && order.length < slots;) {
+    if (index >= open.length) index = 0
+    const line = open[index]!
+    const row = line.rows[line.taken]!
+    if (!isPlain(move, row, line.most, ahead)) return undefined
+    order.push([line, row])
+    line.taken++
+    if (line.taken < line.rows.length) index++
+    else open.splice(index, 1)
+  }
+  return order
 }
 
 function dueRows(move: SqliteMove, type: SqliteType, slots: number): readonly Row[] {
   const { highestBelow, dueJobs, firstDueJob } = move.set.statements
   move.set.jobs.flush()
+  if (slots < 1) return []
   if (slots === 1) {
     const row = firstDueJob.get(type.tid) as unknown as Row | undefined
     if (!row) return []
@@ -106,31 +141,32 @@ const data: ReadonlySet<string> = new Set<keyof More>([
 
 const hasDataOnly = (more: More): boolean => Object.keys(more).every((name) => data.has(name))
 
-function write(move: SqliteMove, type: SqliteType, rows: readonly Row[], lease: Lease): void {
+function write(move: SqliteMove, { type, rows, taken, lease }: Line): void {
   const { leaseRange: range, leaseList: list } = move.set.statements
   const until = instant(lease.until)
-  const cells = [lease.worker, lease.label ?? null, lease.startedAt, until]
-  runOn(
-    { range, list },
-    cells,
-    rows.map(([seq]) => seq),
-  )
+  const written = rows.slice(0, taken)
+  const seqs = written.map(([seq]) => seq)
+  runOn({ range, list }, [lease.worker, lease.label ?? null, lease.startedAt, until], seqs)
   if (until < type.noLeaseEndBefore) type.noLeaseEndBefore = until
-  for (const row of rows) move.set.types.count(type, stateNames[row[10]]!, -1)
-  move.set.types.count(type, 'processing', rows.length)
+  for (const row of written) move.set.types.count(type, stateNames[row[10]]!, -1)
+  move.set.types.count(type, 'processing', taken)
 }
 
-function leased(move: SqliteMove, type: SqliteType, row: Row, lease: Lease): ClaimedJob {
+function leased(move: SqliteMove, { type, lease }: Line, row: Row, held: HeldJob[]): ClaimedJob {
   const [seq, id, token, before, failures, maxAttempts, priority, keepMs, createdAt, runAt] = row
   const payload = row[11]
   const more = decodeMore(row[12])
+  const attempt = before + 1
+  const retention = more.retention ?? retentionOfCode(keepMs === -1 ? Infinity : keepMs)
+  const hasMore = row[12] !== null
+  held.push({ type, id, seq, lease, attempt, failures, keepMs: retention.completedMs, runAt, hasMore })
   if (move.hasListeners(type)) move.event({ type, id, lease }, 'processing', failures + 1)
   const chain = { type: type.name, id }
   return {
     type: type.name,
     id,
     worker: lease.worker,
-    attempt: before + 1,
+    attempt,
     token,
     payload: typeof payload === 'number' ? move.set.readPayload(seq) : (payload ?? undefined),
     failures,
@@ -140,7 +176,7 @@ function leased(move: SqliteMove, type: SqliteType, row: Row, lease: Lease): Cla
     priority,
     group: undefined,
     weight: undefined,
-    retention: more.retention ?? retentionOfCode(keepMs === -1 ? Infinity : keepMs),
+    retention,
     trace: more.trace,
     createdAt,
     runAt,
