@@ -158,7 +158,10 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
 
   async extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
     checkExtensions(leases)
-    return this.#write((move) => extend(move, leases))
+    return this.#write((move) => {
+      move.set.jobs.prefetch(leases)
+      return extend(move, leases)
+    })
   }
 
   async settle(outcomes: readonly Contract.Outcome[], tx?: SqliteTransaction): Promise<Contract.SettleVerdict[]> {
