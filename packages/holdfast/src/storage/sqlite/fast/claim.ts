@@ -40,10 +40,12 @@ type Row = readonly [
   isPlain: 0 | 1,
 ]
 
-/** A type that has due jobs: those read, and the number of those taken. */
+/** A type that may have due jobs: those read, and the number of those taken. */
 interface Line {
   readonly type: SqliteType
-  readonly rows: readonly Row[]
+  readonly slots: number
+  /** Undefined: not read yet. A claim of few jobs does not read every type. */
+  rows: readonly Row[] | undefined
   /** Failures at which a job without a limit of its own ends. */
   readonly most: number
   readonly lease: Lease
@@ -63,16 +65,17 @@ export function fastClaim(move: SqliteMove, request: ClaimRequest): ClaimedJob[]
   return jobs
 }
 
-function linesOf(move: SqliteMove, { types, slots, worker, label }: ClaimRequest): Line[] | undefined {
+function linesOf(move: SqliteMove, { types, worker, label }: ClaimRequest): Line[] | undefined {
   const lines: Line[] = []
+  const named = new Set<SqliteType>()
   for (const wanted of types) {
     const type = move.typeOf(wanted.type)
     if (!type || type.paused) continue
-    const isNamedTwice = lines.some((line) => line.type === type)
-    if (isNamedTwice || wanted.limits || type.flow || type.hasGroups || move.nextLost(type)) return undefined
-    const rows = dueRows(move, type, Math.min(slots, wanted.slots ?? Infinity))
+    if (named.has(type) || wanted.limits || type.flow || type.hasGroups || move.nextLost(type)) return undefined
+    named.add(type)
     const lease = { worker, label, startedAt: move.now, until: move.now + wanted.leaseMs }
-    lines.push({ type, rows, most: wanted.maxAttempts ?? Infinity, lease, taken: 0 })
+    const { slots = Infinity, maxAttempts = Infinity } = wanted
+    lines.push({ type, slots, rows: undefined, most: maxAttempts, lease, taken: 0 })
   }
   return lines
 }
@@ -85,16 +88,20 @@ function takeInTurn(
 ): [Line, Row][] | undefined {
   const ahead = isAhead(worker)
   const order: [Line, Row][] = []
-  const open = lines.filter(({ rows }) => rows.length > 0)
+  const open = [...lines]
   for (let index = 0; open.length > 0 && order.length < slots;) {
     if (index >= open.length) index = 0
     const line = open[index]!
-    const row = line.rows[line.taken]!
+    line.rows ??= dueRows(move, line.type, Math.min(slots - order.length, line.slots))
+    const row = line.rows[line.taken]
+    if (!row) {
+      open.splice(index, 1)
+      continue
+    }
     if (!isPlain(move, row, line.most, ahead)) return undefined
     order.push([line, row])
     line.taken++
-    if (line.taken < line.rows.length) index++
-    else open.splice(index, 1)
+    index++
   }
   return order
 }
@@ -144,7 +151,7 @@ const hasDataOnly = (more: More): boolean => Object.keys(more).every((name) => d
 function write(move: SqliteMove, { type, rows, taken, lease }: Line): void {
   const { leaseRange: range, leaseList: list } = move.set.statements
   const until = instant(lease.until)
-  const written = rows.slice(0, taken)
+  const written = rows!.slice(0, taken)
   const seqs = written.map(([seq]) => seq)
   runOn({ range, list }, [lease.worker, lease.label ?? null, lease.startedAt, until], seqs)
   if (until < type.noLeaseEndBefore) type.noLeaseEndBefore = until
