@@ -4,6 +4,7 @@ import { outcomeJobs } from '../../check.ts'
 import { retentionCode } from '../../retention.ts'
 import { outcomeCodes } from '../../rules/job/codes.ts'
 import type { Deduplication, JobGroup, JobRef, NewJob, Outcome, Report, Retention, When } from '../../storage.ts'
+import type { Argument } from '../connection/client.ts'
 import { blockerFailureCodes, modeCodes, orderedGroupCodes, slowDownCodes } from './codes.ts'
 import { Nested, Packer, type Packed } from './pack.ts'
 import { inlinePayloadBytes } from './record.ts'
@@ -19,7 +20,10 @@ export const encodeType = (type: string): string =>
 
 export const packRefs = (refs: readonly JobRef[]): string[][] => refs.map(({ type, id }) => [type, id])
 
-export function packAdd(jobs: readonly NewJob[]): [types: Buffer, jobs: Buffer] {
+/** One plain job that is due at once: the type as it stands in keys, the id and the body. Else the types and the jobs, packed. */
+export function packAdd(jobs: readonly NewJob[]): Argument[] {
+  const [first] = jobs
+  if (jobs.length === 1 && isPlainNow(first!)) return [encodeType(first!.type), first!.id, bodyOf(first!)]
   const plain = packPlainJobs(jobs)
   if (plain) return [packed(plain[0]), packed(plain[1])]
   const [types, list] = packJobs(jobs)
@@ -27,6 +31,9 @@ export function packAdd(jobs: readonly NewJob[]): [types: Buffer, jobs: Buffer] 
   const mayRefuse = jobs.some(({ group, maxWaiting }) => group !== undefined || maxWaiting !== undefined)
   return [packed([types, mayRefuse]), packed(list)]
 }
+
+const isPlainNow = (job: NewJob): boolean =>
+  job.runAt === undefined && (job.delayMs === undefined || job.delayMs === 0) && extrasOf(job) === false
 
 /** For plain jobs of one type: the type, and for each job its id, when and body. Undefined for other batches. */
 function packPlainJobs(jobs: readonly NewJob[]): [type: Packed, list: Packed[]] | undefined {

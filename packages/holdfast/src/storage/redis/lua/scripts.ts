@@ -8,6 +8,7 @@ import { claim } from './claim.ts'
 import { count } from './count.ts'
 import { extend } from './extend.ts'
 import { fastAdd } from './fast/add.ts'
+import { fastAddOne } from './fast/add-one.ts'
 import { fastClaim } from './fast/claim.ts'
 import { fastNextDueAt } from './fast/next-due-at.ts'
 import { fastSettle } from './fast/settle.ts'
@@ -96,7 +97,7 @@ export function makeScripts(time = serverTime, fewest = fewestListedTogether) {
   const make = (name: string, scriptFlags: string, ...parts: readonly string[]): Script =>
     makeFast(name, scriptFlags, '', ...parts)
   return {
-    add: makeFast('add', '', fastAdd, addsJobs, adding, add),
+    add: makeFast('add', '', fastAddOne + fastAdd, addsJobs, adding, add),
     claim: makeFast('claim', 'allow-oom', fastClaim, outcomesAddJobs, adding, report, settleRules, recoverRules, claim),
     extend: make('extend', 'allow-oom', refusals, report, extend),
     settle: makeFast('settle', 'allow-oom', fastSettle, outcomesAddJobs, adding, report, settleRules, settle),
