@@ -23,7 +23,7 @@ export const packRefs = (refs: readonly JobRef[]): string[][] => refs.map(({ typ
 /** One plain job that is due at once: the type as it stands in keys, the id and the body. Else the types and the jobs, packed. */
 export function packAdd(jobs: readonly NewJob[]): Argument[] {
   const [first] = jobs
-  if (jobs.length === 1 && isPlainNow(first!)) return [encodeType(first!.type), first!.id, bodyOf(first!)]
+  if (jobs.length === 1 && isPlainNow(first!)) return [encodeType(first!.type), first!.id, packed(bodyOf(first!).list)]
   const plain = packPlainJobs(jobs)
   if (plain) return [packed(plain[0]), packed(plain[1])]
   const [types, list] = packJobs(jobs)
