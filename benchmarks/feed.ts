@@ -8,7 +8,12 @@ const addsInFlight = 100
 const [bulkSize, bulksInFlight] = [100, 4]
 
 /** Adds single jobs with concurrent calls. Resolves with the number of jobs. */
-export async function addWithRoom(session: Session, room: Room, { jobs, seconds }: Limits): Promise<number> {
+export async function addWithRoom(
+  session: Session,
+  room: Room,
+  { jobs, seconds }: Limits,
+  inFlight = addsInFlight,
+): Promise<number> {
   const deadline = performance.now() + seconds * 1_000
   let next = 0
   const lane = async (): Promise<void> => {
@@ -21,7 +26,7 @@ export async function addWithRoom(session: Session, room: Room, { jobs, seconds 
       }
     }
   }
-  await Promise.all(Array.from({ length: addsInFlight }, lane))
+  await Promise.all(Array.from({ length: inFlight }, lane))
   return next
 }
 

@@ -86,6 +86,7 @@ export const drivers: Readonly<Record<string, Driver>> = {
     leastRate: 84,
     hasRows: true,
     passesLocked: true,
+    handsOver: true,
     open: (_, url) => make('holdfast/postgres', 'PostgresStorage', { url }),
     serve: async (slots) => (await import('./postgres-service.ts')).servePostgres(slots),
     endSession: async (storage) => (await import('./postgres-service.ts')).endSession(storage),

@@ -90,12 +90,16 @@ async function runOn(
 
 const parts: readonly RecordPart[] = ['payload', 'result', 'error', 'attempts', 'progress', 'log', 'blockers', 'tail']
 
+const byGroup = (a: { group: string }, b: { group: string }): number => (a.group < b.group ? -1 : 1)
+
 /** All that the contract fixes, one line per job and per type: fields in order, bytes as numbers, what is absent left out. */
 async function dumpOf(storage: Storage): Promise<string> {
   const records = await storage.get(universe, { parts })
   const { types: counted } = await storage.count({ types })
   const lines = universe.map((ref, index) => `${show(ref)} ${canonical(fixed(records[index]))}`)
-  return [...lines, ...counted.map(canonical)].join('\n')
+  // The contract does not order paused groups.
+  const sorted = counted.map((counts) => ({ ...counts, pausedGroups: counts.pausedGroups.toSorted(byGroup) }))
+  return [...lines, ...sorted.map(canonical)].join('\n')
 }
 
 /** Without what the contract leaves to the driver: how an end without a worker is kept among the attempts, and which reason of two. */

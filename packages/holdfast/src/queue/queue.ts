@@ -394,17 +394,36 @@ export class Queue<TPayload, TResult = void, Tx = unknown> extends EventEmitter<
    * @throws as enqueue(), and TimeoutError, JobFailedError, JobCancelledError, JobNotFoundError, or the signal's reason; for a stale
    * version DuplicateJobError
    */
-  async enqueueAndWait(id: string, payload: TPayload, options?: EnqueueAndWaitOptions): Promise<TResult> {
-    const { timeout, signal, ...given } = resolveOptions('enqueueAndWait', options, waitOptions)
-    signal?.throwIfAborted()
-    const job = draftOf(id, payload, given, this.#config)
-    const startOf = given.onDuplicate === 'reject' ? waitStartOrReject : waitStartOf
+  enqueueAndWait(id: string, payload: TPayload, options?: EnqueueAndWaitOptions): Promise<TResult> {
+    // Not async, as enqueue().
     try {
-      const end = await this.#waits.wait(id, () => this.#add(job, startOf), timeout, signal)
-      return waitedResult(id, end, this.#config.resultSerde)
+      if (options === undefined) {
+        return this.#addAndWait(draftOf(id, payload, undefined, this.#config), waitStartOf, waitOptions.timeout.default)
+      }
+      const { timeout, signal, ...given } = resolveOptions('enqueueAndWait', options, waitOptions)
+      signal?.throwIfAborted()
+      const job = draftOf(id, payload, given, this.#config)
+      const startOf = given.onDuplicate === 'reject' ? waitStartOrReject : waitStartOf
+      return this.#addAndWait(job, startOf, timeout, signal)
     } catch (error) {
-      throw this.#connection.explain(error)
+      return Promise.reject(error as Error)
     }
+  }
+
+  #addAndWait(
+    job: Draft,
+    startOf: (verdict: AddVerdict) => WaitStart,
+    timeout: number,
+    signal?: AbortSignal,
+  ): Promise<TResult> {
+    return this.#waits
+      .wait(job.id, () => this.#add(job, startOf), timeout, signal)
+      .then(
+        (end) => waitedResult(job.id, end, this.#config.resultSerde),
+        (error: unknown) => {
+          throw this.#connection.explain(error)
+        },
+      )
   }
 
   /**

@@ -464,7 +464,7 @@ export interface ClaimType {
 
 export interface ClaimRequest {
   /**
-   * Unique to the call: label, a random part per start, and the number of the call. A name of aheadWorker() claims ahead: for
+   * Unique to the call: label (unless it is long), a random part per start, and the number of the call. A name of aheadWorker() claims ahead: for
    * slots that will soon be free. Such a claim takes no job of a type with limits or with groups in turn, none with a deadline,
    * and none behind one that must have a free slot (rules/job/ahead.ts).
    */

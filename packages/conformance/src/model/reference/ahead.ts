@@ -2,6 +2,7 @@
 
 import { aheadWorker } from 'holdfast/storage'
 import type { Job, World } from '../reference.ts'
+import { flowOf } from './limits.ts'
 
 /** The longest lease of a job that was not started for certain, in ms. */
 const longestMs = 2_000
@@ -17,5 +18,6 @@ export const isUnstarted = ({ worker, startedAt, leaseUntil }: Job): boolean =>
 export const needsSlot = ({ deadlineAt, attempts }: Job): boolean =>
   deadlineAt !== Infinity || attempts.some(({ outcome, worker }) => outcome === 'stalled' && isAhead(worker))
 
-/** Whether a claim ahead may find nothing of a type although a job is due: it has limits, or has or had groups. */
-export const mayRefuse = (world: World, type: string): boolean => world.limits.has(type) || world.grouped.has(type)
+/** Whether a claim ahead may find nothing of a type although a job is due: it has limits, has or had groups, or was slowed down. */
+export const mayRefuse = (world: World, type: string): boolean =>
+  world.limits.has(type) || world.grouped.has(type) || flowOf(world, type).slowedTo > 0

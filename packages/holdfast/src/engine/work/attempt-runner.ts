@@ -1,6 +1,7 @@
 // Begins the attempts of a worker and ends them. Invariant: an attempt ends once. What its handler does later is dropped.
 
 import type { Clock } from '../../clock.ts'
+import { handedLeaseMs } from '../../storage/rules/job/handed.ts'
 import type { Claim, ClaimedJob, Ending } from '../../storage/storage.ts'
 import { isWatched, type PublishEvent } from '../events.ts'
 import type { AbandonedHandlers } from './abandoned-handlers.ts'
@@ -10,7 +11,7 @@ import type { DeadLetters } from './dead-letters.ts'
 import { publishEnded, stalledError } from './outcome-events.ts'
 import type { Offers } from './offers.ts'
 import type { AttemptEnd, Outcomes } from './outcomes.ts'
-import type { HeldJob, Prefetch } from './prefetch.ts'
+import { type HeldJob, lastHandedStart, type Prefetch } from './prefetch.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 import type { Slots } from './slots.ts'
 import type { WorkType } from './work-type.ts'
@@ -70,8 +71,16 @@ export class AttemptRunner {
 
   /** Begins a job that was handed over, if a slot is free. Otherwise it is held. @param sentAt when the claim that offered it was sent */
   receiveHanded(job: ClaimedJob, sentAt: number): void {
-    this.#options.prefetch.putHanded(job, sentAt)
-    this.#startHeld(this.#options.clock.monotonic())
+    const { clock, prefetch, slots } = this.#options
+    const now = clock.monotonic()
+    const isNext = prefetch.size === 0 && slots.free > 0 && this.#starts < startsPerPass
+    if (isNext && !this.#stopping && now <= lastHandedStart(sentAt)) {
+      // Nearly always: it need not be held first.
+      if (this.#starts++ === 0) clock.soon(this.#nextPass)
+      return this.#begin(job, sentAt, now, handedLeaseMs)
+    }
+    prefetch.putHanded(job, sentAt)
+    this.#startHeld(now)
   }
 
   /** Holds the jobs of a claim until a slot is free. */

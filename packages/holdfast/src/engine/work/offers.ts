@@ -19,8 +19,8 @@ export interface OffersOptions {
 interface Offered {
   /** When its claim was sent: local, monotonic ms. */
   readonly sentAt: number
-  /** The workers in the fences of the jobs that were handed over. Undefined: none yet. */
-  taken: Set<string> | undefined
+  /** The workers in the fences of the jobs that were handed over: none yet, one, or several. Nearly all are taken once. */
+  taken: string | Set<string> | undefined
 }
 
 /** An attempt that takes so long, in ms, ends the offers for a while. */
@@ -29,8 +29,15 @@ const afterLongMs = 60_000
 
 export class Offers {
   readonly #options: OffersOptions
-  /** Those whose jobs may still come, by the worker of their claim. */
-  readonly #offered = new Map<string, Offered>()
+  /**
+   * Those whose jobs may still come, by the worker of their claim: of the last `handedLeaseMs`, and those before. A busy worker makes
+   * thousands in that time, and to find the oldest of a Map takes a step for each that was deleted before it.
+   */
+  #offered = new Map<string, Offered>()
+  #earlier = new Map<string, Offered>()
+  /** When the first of `#offered` was sent, and the last: local, monotonic ms. */
+  #since = -Infinity
+  #latestAt = -Infinity
   /** When the last claim with an offer was sent: local, monotonic ms. Undefined: it was taken back, or there was none. */
   #lastAt: number | undefined
   /** Until when nothing is offered: local, monotonic ms. */
@@ -65,11 +72,12 @@ export class Offers {
     const wasBusy = outcomes!.length > 0 || (this.#lastAt !== undefined && sentAt < this.#lastAt + offerMs)
     const isPlain = others.length === 0 && !first!.limits && first!.leaseMs > handedLeaseMs
     if (!this.#options.isOn || !wasBusy || !isPlain || sentAt < this.#offUntil) return this.takeBack()
-    // The oldest come first: a busy worker makes thousands in the time of a lease.
-    for (const [earlier, offered] of this.#offered) {
-      if (offered.sentAt + handedLeaseMs >= sentAt) break
-      this.#offered.delete(earlier)
+    if (this.#since + handedLeaseMs < sentAt) {
+      this.#earlier = this.#offered
+      this.#offered = new Map()
+      this.#since = sentAt
     }
+    this.#latestAt = sentAt
     this.#offered.set(claimWorker(worker), { sentAt, taken: undefined })
     this.#lastAt = sentAt
     return { by: this.#options.by, slots }
@@ -77,7 +85,8 @@ export class Offers {
 
   /** The claim has filled the slots that it would have offered: no job can come by this offer. */
   withdraw(worker: string): void {
-    this.#offered.delete(claimWorker(worker))
+    const claim = claimWorker(worker)
+    if (!this.#offered.delete(claim)) this.#earlier.delete(claim)
   }
 
   /** To be sent with a claim, if there is an offer: after its answer nothing more is handed over, and it knows what was. */
@@ -92,11 +101,18 @@ export class Offers {
    * @returns 'other': it was handed over to another worker. 'known': the hint came twice. Else when the claim was sent that offered its slot
    */
   take({ worker }: ClaimedJob): number | 'other' | 'known' {
-    const offered = this.#offered.get(offeringWorker(worker))
-    if (!offered) return 'other'
-    offered.taken ??= new Set()
-    if (offered.taken.has(worker)) return 'known'
-    offered.taken.add(worker)
+    const claim = offeringWorker(worker)
+    const offered = this.#offered.get(claim) ?? this.#earlier.get(claim)
+    if (!offered || offered.sentAt + handedLeaseMs < this.#latestAt) return 'other'
+    const { taken } = offered
+    if (taken === undefined) offered.taken = worker
+    else if (typeof taken === 'string') {
+      if (taken === worker) return 'known'
+      offered.taken = new Set([taken, worker])
+    } else {
+      if (taken.has(worker)) return 'known'
+      taken.add(worker)
+    }
     return offered.sentAt
   }
 }

@@ -45,6 +45,9 @@ interface HeldClaim {
 /** Time between the last start of a job that was handed over and the end of its lease, at least, in ms: for its first heartbeat. */
 const handedMarginMs = 200
 
+/** Until when a job that was handed over may start: local, monotonic ms. @param sentAt when the claim that offered it was sent */
+export const lastHandedStart = (sentAt: number): number => sentAt + handedLeaseMs - handedMarginMs
+
 /** Short attempts in a row, at least, before anything is held. */
 const minShort = 4
 
@@ -108,7 +111,7 @@ export class Prefetch {
 
   /** Holds a job that was handed over, until a slot is free. @param sentAt when the claim that offered it was sent */
   putHanded(job: ClaimedJob, sentAt: number): void {
-    this.#hold([job], sentAt, handedLeaseMs, sentAt + handedLeaseMs - handedMarginMs)
+    this.#hold([job], sentAt, handedLeaseMs, lastHandedStart(sentAt))
   }
 
   #hold(jobs: readonly ClaimedJob[], sentAt: number, leaseMs: number, startBy: number): void {

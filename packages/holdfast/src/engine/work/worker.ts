@@ -110,7 +110,7 @@ export class Worker {
       prefetchMs: prefetchMsOf(options, storage.settings),
       onReturn: (held) => this.#attempts.releaseHeld(held),
     }))
-    const id = `${label}/${clock.newId()}`
+    const id = workerName(label, clock.newId())
     const offers = new Offers({
       clock,
       by: id,
@@ -278,3 +278,9 @@ function prefetchMsOf(
 /** Undefined without a pool: then transactions take turns anyway, or there are none. */
 const pooledTransactions = ({ settings }: Pick<GuardedStorage, 'settings'>): number | undefined =>
   settings.exclusiveTransactions ? undefined : settings.openTransactions
+
+/**
+ * A long label, as the default is, is left out: the name stands in the record of each job, and would be a tenth of it on Postgres.
+ * @param id unique by itself
+ */
+const workerName = (label: string, id: string): string => (label.length < id.length ? `${label}/${id}` : id)

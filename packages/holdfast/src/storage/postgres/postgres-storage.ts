@@ -105,6 +105,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       distributed: true,
       searchIndexed: true,
       fleetEvents: this.#options.listen,
+      handsOver: this.#options.listen,
     }
     // A claim costs much, however few jobs it brings: a worker with 100 slots still gains from claims ahead.
     this.settings = {

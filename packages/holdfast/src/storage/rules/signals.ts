@@ -50,6 +50,11 @@ export class Signals {
     if (!this.#crossesProcesses && state === 'completed' && chain.tail === chain) completed.push({ id, token, result })
   }
 
+  /** done() between processes, where the job itself is not needed. */
+  completed({ type, id }: Pick<Job, 'type' | 'id'>): void {
+    this.#of(type, 'done').ids.push(id)
+  }
+
   abort({ type, id }: Job): void {
     if (this.#crossesProcesses || type.listeners.abort.size > 0) this.#of(type, 'abort').ids.push(id)
   }

@@ -19,6 +19,7 @@ import { diskFindings, syncFindings } from '../disk-findings.ts'
 import { ListenerRegistry } from '../listener-registry.ts'
 import { sqliteOptions } from '../options.ts'
 import { RefCounted } from '../ref-counted.ts'
+import { isPlain } from '../rules/add-plain.ts'
 import { add } from '../rules/add.ts'
 import { cancel } from '../rules/cancel.ts'
 import { claim } from '../rules/claim.ts'
@@ -27,13 +28,15 @@ import { get } from '../rules/get.ts'
 import { recover } from '../rules/recover.ts'
 import { remove } from '../rules/remove.ts'
 import { revive } from '../rules/revive.ts'
-import { settle } from '../rules/settle.ts'
 import type * as Contract from '../storage.ts'
 import { sweepFindings, unsweptMs } from '../sweep-findings.ts'
 import { Connection } from './connection/connection.ts'
 import type { Durability } from './connection/database.ts'
 import { openError } from './connection/errors.ts'
 import type { SqliteTransaction } from './connection/transaction.ts'
+import { fastClaim } from './fast/claim.ts'
+import { settleFast } from './fast/settle.ts'
+import { hasRowAlone } from './rules/job.ts'
 import type { SqliteMove } from './rules/move.ts'
 import type { SqliteType } from './rules/type.ts'
 import { count } from './verbs/count.ts'
@@ -134,7 +137,8 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
   async add(jobs: readonly Contract.NewJob[], tx?: SqliteTransaction): Promise<Contract.AddVerdict[]> {
     checkNewJobs(this.driver, jobs)
     const run = (move: SqliteMove): Contract.AddVerdict[] => {
-      move.set.jobs.prefetch(jobs)
+      if (jobs.every((job) => isPlain(job) && hasRowAlone(job))) move.adding = jobs
+      else move.set.jobs.prefetch(jobs)
       return add(move, jobs)
     }
     return this.#write(run, tx, true)
@@ -144,23 +148,25 @@ export class SqliteStorage implements Contract.Storage<SqliteTransaction> {
     checkClaim(this.driver, request)
     return this.#write((move) => {
       move.slots = Math.min(request.slots, mostPerRead)
-      move.set.jobs.prefetch(request.outcomes ?? [])
-      return claim(move, request)
+      const settled = settleFast(move, request.outcomes ?? [])
+      const jobs = fastClaim(move, request)
+      return jobs
+        ? { jobs, recovered: [], ended: [], settled }
+        : { ...claim(move, { ...request, outcomes: [] }), settled }
     })
   }
 
   async extend(leases: readonly Contract.Extension[]): Promise<Contract.LeaseVerdict[]> {
     checkExtensions(leases)
-    return this.#write((move) => extend(move, leases))
+    return this.#write((move) => {
+      move.set.jobs.prefetch(leases)
+      return extend(move, leases)
+    })
   }
 
   async settle(outcomes: readonly Contract.Outcome[], tx?: SqliteTransaction): Promise<Contract.SettleVerdict[]> {
     checkOutcomes(this.driver, outcomes)
-    const run = (move: SqliteMove): Contract.SettleVerdict[] => {
-      move.set.jobs.prefetch(outcomes)
-      return settle(move, outcomes)
-    }
-    return this.#write(run, tx)
+    return this.#write((move) => settleFast(move, outcomes), tx)
   }
 
   async recover(request: Contract.RecoverRequest): Promise<Contract.Recovered[]> {

@@ -87,12 +87,12 @@ test('a schema of a newer version, or of other steps, is refused', async () => {
   const schema = newSchema()
   const options = { ...(await postgresWay()), schema }
   await works(new PostgresStorage(options))
-  await pool.query(`INSERT INTO ${quoted(schema)}.migrations VALUES (5, 'of a newer version')`)
+  await pool.query(`INSERT INTO ${quoted(schema)}.migrations VALUES (6, 'of a newer version')`)
   await assert.rejects(
     new PostgresStorage(options).connect(),
-    /has 5 steps, but this version of holdfast knows 4\. Use a newer version/,
+    /has 6 steps, but this version of holdfast knows 5\. Use a newer version/,
   )
-  await pool.query(`DELETE FROM ${quoted(schema)}.migrations WHERE number = 5`)
+  await pool.query(`DELETE FROM ${quoted(schema)}.migrations WHERE number = 6`)
   await pool.query(`UPDATE ${quoted(schema)}.migrations SET checksum = 'another' WHERE number = 1`)
   await assert.rejects(new PostgresStorage(options).connect(), /step 1 differs/)
 })
@@ -104,6 +104,7 @@ test('the steps of the schema are those of earlier versions: a change must be a 
     '6c9b92710640519eab9004a6cea0f09776f0ad2a613312c7bab558226475a1c4',
     'cd7e3680c5b3f8c6ea53b19f20d21e0711ddb138a6e3352f0b364bc89c900372',
     '9788606f86f9414910e2402d5c48264aaa3b22dd96d788e1b75743a4a36b6ad6',
+    '718395c5849169ed17818894103a1140697c926035ed59935b6f49e1eab98bac',
   ])
 })
 

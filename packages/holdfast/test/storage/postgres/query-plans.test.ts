@@ -70,6 +70,9 @@ test('[trap 39] statements planned on empty tables do not scan the jobs sequenti
     await storage.add([third, job({ deduplication: { key: `k${made}`, mode: 'simple' } })])
     const blocked = job({ blockers: [{ type: 'mail', id: third.id }] })
     await storage.add([blocked])
+    const offer = { by: 'worker', slots: 5 }
+    await storage.claim({ worker: `worker ${++made}`, slots: 0, offer, types: [{ type: 'mail', leaseMs: 60_000 }] })
+    await storage.add([job()])
     const mine = [first, second, third]
     const claimed = (await claim(100)).filter(({ id }) => mine.some((one) => one.id === id))
     const { type, id, worker, attempt } = claimed[0]!
@@ -216,7 +219,7 @@ test('[F21] a claim with limits reads few of the jobs that run', async () => {
   await pool.end()
 })
 
-test('the server keeps a generic plan of a claim, whatever the number of jobs', async () => {
+test('the server keeps a generic plan of a claim and of an add that hands its job over, whatever the number of jobs', async () => {
   const { server } = await postgresPlace()
   const pool = new Pool({ connectionString: server.url, max: 1 })
   pool.on('error', () => {}) // the server may stop first
@@ -231,12 +234,22 @@ test('the server keeps a generic plan of a claim, whatever the number of jobs', 
     assert.equal(jobs.length, slots)
     outcomes = jobs.map(completed)
   }
+  for (let round = 1; round <= 20; round++) {
+    const offer = { by: 'worker', slots: round }
+    const types = [{ type: 'mail', leaseMs: 60_000 }]
+    await storage.claim({ worker: `worker ${++made}`, slots: round, types, outcomes, offer })
+    const given = job()
+    await storage.add([given])
+    const [record] = await storage.get([given])
+    assert.equal(record!.state, 'processing')
+    outcomes = []
+  }
   const { rows } = await pool.query<{ custom: number; generic: number }>(
     `SELECT custom_plans::integer AS custom, generic_plans::integer AS generic FROM pg_prepared_statements
-     WHERE name LIKE '%fast\\_claim\\_0'`,
+     WHERE name LIKE '%fast\\_claim\\_0' OR name LIKE '%fast\\_claim\\_32' OR name LIKE '%handing\\_add'`,
   )
-  assert.equal(rows.length, 1)
-  assert.ok(rows[0]!.custom <= 6 && rows[0]!.generic >= 14, JSON.stringify(rows[0]))
+  assert.equal(rows.length, 3)
+  for (const row of rows) assert.ok(row.custom <= 6 && row.generic >= 14, JSON.stringify(row))
   await storage.disconnect()
   await pool.end()
 })

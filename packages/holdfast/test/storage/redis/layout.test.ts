@@ -7,7 +7,7 @@ import type { StorageError } from '../../../src/errors.ts'
 import { eventually, server, until } from './connection-fixture.ts'
 
 const key = '{p}::layout'
-const sentence = /The keys of prefix 'p' have layout 2, and this version knows layouts up to 1\. Use a newer version/
+const sentence = /The keys of prefix 'p' have layout 3, and this version knows layouts up to 2\. Use a newer version/
 
 test('a layout that this version does not know is refused', async (t) => {
   const { url, connect } = await server(t)
@@ -15,7 +15,7 @@ test('a layout that this version does not know is refused', async (t) => {
   t.after(() => direct.close())
   const storage = new RedisStorage({ url, prefix: 'p' })
   t.after(() => storage.disconnect())
-  await direct.send('SET', key, '2')
+  await direct.send('SET', key, '3')
   await assert.rejects(storage.connect(), (error: StorageError) => {
     assert.match(error.message, new RegExp(`refused\\. ${sentence.source}`))
     assert.deepEqual([error.code, error.transient, error.maybeApplied], ['STORAGE_ERROR', undefined, false])
@@ -37,7 +37,7 @@ test('a connection that comes back to such a layout is refused, until it is gone
   const storage = new RedisStorage({ url, prefix: 'p' })
   t.after(() => storage.disconnect())
   await storage.connect()
-  await direct.send('SET', key, '2')
+  await direct.send('SET', key, '3')
   await direct.send('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
   await until(() =>
     storage.count({}).then(

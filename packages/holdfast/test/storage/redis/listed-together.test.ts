@@ -39,15 +39,15 @@ async function listed(storage: Storage, state: JobState, order: 'asc' | 'desc' =
 test('a claim of several jobs has one entry, which goes with the last of them', async (t) => {
   const { storage, keys, direct } = await openStorage(t)
   const jobs = await claimAll(storage)
-  const entries = ['claims', 'claims:ids', 'claims:left'].map((key) => `mail:${key}`)
+  const entries = ['claims', 'claims:held', 'claims:ids', 'claims:left'].map((key) => `mail:${key}`)
   const others = (await keys()).filter((key) => !key.startsWith('mail:job:'))
-  assert.deepEqual(others, [':n', ':types', ...entries])
+  assert.deepEqual(others, [':layout', ':n', ':types', ...entries])
   assert.equal(await direct.send('ZCARD', '{p}:mail:claims'), 1)
   await completeAll(storage, jobs.slice(0, 5))
   assert.equal(await countOf(storage, 'processing'), 1)
   await completeAll(storage, jobs.slice(5))
   const left = (await keys()).filter((key) => !key.startsWith('mail:job:'))
-  assert.deepEqual(left, [':n', ':types', 'mail:done:5', 'mail:ends', 'mail:type'])
+  assert.deepEqual(left, [':layout', ':n', ':types', 'mail:done:5', 'mail:ends', 'mail:type'])
   assert.deepEqual([await countOf(storage, 'processing'), await countOf(storage, 'completed')], [0, 6])
 })
 
@@ -199,7 +199,7 @@ test('a sweep deletes an entry whose records Redis has expired as a whole', asyn
   for (const id of ids) await direct.send('DEL', `{p}:mail:job:${id}`)
   const swept = await storage.sweep({ limit: 100 })
   assert.deepEqual([swept.jobs, swept.more], [6, false])
-  assert.deepEqual(await keys(), [':n'])
+  assert.deepEqual(await keys(), [':layout', ':n'])
 })
 
 test('a count to keep reaches jobs that completed together', async (t) => {

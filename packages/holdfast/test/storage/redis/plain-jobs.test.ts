@@ -8,14 +8,38 @@ import { openStorage } from './storage-fixture.ts'
 
 const namesOf = (commands: readonly string[]): string => commands.map((line) => line.split('"')[1]).join(' ')
 
+/** Of all jobs; and of a type, that `:types` has it. */
+const shared = [':n', ':types', 'mail:type']
+
 test('a plain job has a record and a place, and nothing else', async (t) => {
   const { storage, keys } = await openStorage(t)
   await storage.add([job('a', { payload: bytes('p') })])
-  assert.deepEqual(await keys(), [':n', ':types', 'mail:job:a', 'mail:ready:0'])
+  assert.deepEqual(await keys(), [...shared, 'mail:job:a', 'mail:ready:0'].toSorted())
   const claimed = await claim(storage)
-  assert.deepEqual(await keys(), [':n', ':types', 'mail:job:a', 'mail:leases'])
+  assert.deepEqual(await keys(), [...shared, 'mail:job:a', 'mail:leases'].toSorted())
   await storage.settle([ended(claimed[0]!, 'completed')])
-  assert.deepEqual(await keys(), [':n', ':types', 'mail:done:5', 'mail:job:a'])
+  assert.deepEqual(await keys(), [...shared, 'mail:done:5', 'mail:job:a'].toSorted())
+})
+
+test('a type is registered with its first job, and again after a sweep removed it', async (t) => {
+  const { storage, commandsOf, keys, direct } = await openStorage(t)
+  // One of them is written with escapes where it stands in keys.
+  for (const type of ['mail', 'mail:later%', '']) {
+    for (const round of [1, 2]) {
+      const first = await commandsOf(() => storage.add([{ ...job('a'), type }]))
+      assert.equal(namesOf(first), 'TIME HMGET INCR SETNX ZADD SADD HSET PUBLISH', `${type} ${round}`)
+      const second = await commandsOf(() => storage.add([{ ...job('b'), type }]))
+      assert.equal(namesOf(second), 'TIME HMGET INCR SETNX ZADD PUBLISH')
+      assert.deepEqual(await direct.send('SMEMBERS', '{p}::types'), [type])
+      // Its id is taken: the rules answer, and find the type by its name.
+      const [again] = await storage.add([{ ...job('b'), type, token: 'other' }])
+      assert.equal(again!.verdict, 'duplicate')
+      const { jobs } = await storage.claim({ worker: `w${round}`, slots: 2, types: [{ type, leaseMs: 30_000 }] })
+      await storage.settle(jobs.map((each) => ({ ...ended(each, 'completed'), keepMs: 0 })))
+      await storage.sweep({ limit: 10 })
+      assert.deepEqual(await keys(), [':n'])
+    }
+  }
 })
 
 test('the record of a plain job has the layout of codec/record.ts, byte by byte', async (t) => {
@@ -43,7 +67,23 @@ test('adds, claims and settles of plain jobs send the commands of their fast pat
   })
   assert.equal(namesOf(claimed), 'TIME HMGET ZRANGE ZRANGE ZRANGE ZRANGEBYSCORE MGET ZREM MSET ZADD')
   const settled = await commandsOf(() => storage.settle(outcomes))
-  assert.equal(namesOf(settled), 'TIME HMGET MGET SET SET SET ZREM ZADD PUBSUB PUBLISH')
+  assert.equal(namesOf(settled), 'TIME HMGET MGET MSET PEXPIREAT PEXPIREAT PEXPIREAT ZREM ZADD PUBSUB PUBLISH')
+})
+
+test('a claim of jobs of one add writes none of their records', async (t) => {
+  const { storage, commandsOf } = await openStorage(t)
+  await storage.add(['a', 'b', 'c', 'd'].map((id) => job(id)))
+  const types = [{ type: 'mail', leaseMs: 30_000 }]
+  let outcomes: ReturnType<typeof ended>[] = []
+  const claimed = await commandsOf(async () => {
+    const { jobs } = await storage.claim({ worker: 'w', slots: 4, types })
+    outcomes = jobs.map((each) => ended(each, 'completed'))
+  })
+  const due = 'TIME HMGET ZRANGEBYSCORE ZRANGEBYSCORE ZRANGEBYSCORE ZRANGEBYSCORE HEXISTS MGET'
+  assert.equal(namesOf(claimed), `${due} ZREM HINCRBY HDEL HSET SETNX ZADD HSET HSET`)
+  const settled = await commandsOf(() => storage.settle(outcomes))
+  const records = 'MGET HGET MSET PEXPIREAT PEXPIREAT PEXPIREAT PEXPIREAT'
+  assert.equal(namesOf(settled), `TIME HMGET ${records} HINCRBY HDEL HDEL HDEL ZREM ZADD HINCRBY PUBSUB PUBLISH`)
 })
 
 test('a claim of one job, with one outcome or none, sends the commands of the shortest path', async (t) => {
@@ -134,7 +174,7 @@ test('an add that hands its job over, and the claim that offers a slot, send the
   const offered = await commandsOf(() => storage.claim({ worker: 'w1', ...request }))
   assert.equal(namesOf(offered), 'TIME HMGET ZRANGE ZRANGE ZRANGE HSET')
   const added = await commandsOf(() => storage.add([job('a')]))
-  assert.equal(namesOf(added), 'TIME HMGET ZRANGE INCR SETNX ZADD HDEL SADD PUBLISH')
+  assert.equal(namesOf(added), 'TIME HMGET ZRANGE INCR SETNX ZADD HDEL SADD HSET PUBLISH')
   // As after a claim: of the offer nothing is left.
-  assert.deepEqual(await keys(), [':n', ':types', 'mail:job:a', 'mail:leases'])
+  assert.deepEqual(await keys(), [...shared, 'mail:job:a', 'mail:leases'].toSorted())
 })

@@ -30,7 +30,7 @@ test('a report has two keys beside the record, which expire with it', async (t) 
   await storage.revive([lease!])
   assert.deepEqual(await expiries(fixture, 'job:a', ...reportKeys), [-1, -1, -1])
   await storage.remove([lease!], { trees: true })
-  assert.deepEqual(await keys(), [':n', ':types'])
+  assert.deepEqual(await keys(), [':n', ':types', 'mail:type'])
 })
 
 test('a job that is kept for 0 ms leaves no report', async (t) => {

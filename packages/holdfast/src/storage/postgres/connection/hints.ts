@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto'
 import type { Signal, TopicKind } from '../../storage.ts'
+import { type HandedCells, handedJob, type HandedLease } from './handed-job.ts'
 
 /** Channels belong to the whole database, and their names are limited to 63 bytes: hence a hash of the schema. */
 export const channelOf = (schema: string): string =>
@@ -17,6 +18,9 @@ interface Message {
   readonly from?: string
   /** Absent: anything may have changed. */
   readonly hints?: readonly Hint[]
+  /** A job that was handed over: then the hint is that of its type. */
+  readonly job?: HandedCells
+  readonly lease?: HandedLease
 }
 
 const hintOf = ({ kind, type, ids }: Signal): Hint => (ids ? [kind, type, ids] : [kind, type])
@@ -36,12 +40,17 @@ export function encodeHints(signals: readonly Signal[], from: string | undefined
   return undefined
 }
 
+/** The message for a job that is handed over, up to its lease: the statement appends that, as JSON, and a closing brace. */
+export const encodeHandedHint = (type: string, from: string | undefined, job: HandedCells): string =>
+  `${JSON.stringify({ from, hints: [['wake', type]], job } satisfies Message).slice(0, -1)},"lease":`
+
 /** `all`: anything may have changed. Undefined: this instance sent it, and has notified its listeners. */
 export function decodeHints(payload: string, self: string): readonly Signal[] | 'all' | undefined {
   // Without parsing: nearly all messages that a busy process receives are its own.
   if (payload.startsWith(`{"from":"${self}"`)) return undefined
   try {
-    const { hints } = JSON.parse(payload) as Message
+    const { hints, job, lease } = JSON.parse(payload) as Message
+    if (job && lease) return hints!.map(([kind, type]) => ({ kind, type, handed: handedJob(type, job, lease) }))
     return hints ? hints.map(([kind, type, ids]) => (ids ? { kind, type, ids } : { kind, type })) : 'all'
   } catch {
     // Another program's message.

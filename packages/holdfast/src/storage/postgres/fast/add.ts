@@ -17,7 +17,7 @@ import { PostgresMove } from '../rules/move.ts'
 import type { TypeRegistry } from '../rules/type-registry.ts'
 import { WorkingSet } from '../rules/working-set.ts'
 import { cell, jobCell, jobRowOf, kindCodes, readyCodes } from '../sql/job-columns.ts'
-import { bytesAt, columns, listParam, param, settingLockTimeout, type Sql } from '../sql/statement.ts'
+import { bytesAt, columns, listParam, opaqueParam, param, settingLockTimeout, type Sql } from '../sql/statement.ts'
 import { arrayOf, encodeText, joinedBytes } from '../sql/text.ts'
 import { hasMark } from '../sql/transaction-mark.ts'
 import { isOneWatched } from '../sql/watch-statements.ts'
@@ -70,12 +70,16 @@ export function fastAddStatement(
        'n.count',
        `CASE WHEN n.count > 0 THEN pg_notify(${param(16, 'text')}, ${param(17, 'text')}) END`,
        jobCell('e'),
+       isJoined
+         ? 'NULL'
+         : `EXISTS (SELECT 1 FROM ${at}offers AS o WHERE o.tid = ${opaqueParam(13, 'integer')} AND o.slots > 0 AND o.until > clock.now)`,
      )} FROM clock CROSS JOIN (SELECT count(*) AS count FROM added) AS n LEFT JOIN existing AS e ON true`,
   )
 }
 
-/** The column with the existing job. */
-const existingCell = 3
+/** The column with the existing job; and, of an add by itself, whether some worker offers slots of the type of all jobs (hand-over.ts). */
+export const existingCell = 3
+export const offeredCell = 4
 
 /** Whether only the ids decide about these jobs. */
 export const isFastAdd = (jobs: readonly NewJob[]): boolean =>
@@ -95,11 +99,13 @@ interface FastAddOptions {
   readonly types: TypeRegistry
   /** @param values as the statement has them. Undefined: another transaction inserts one of the ids */
   readonly query: (values: Value[]) => Promise<Row[] | undefined>
+  /** Called with a type of which some worker offers slots. */
+  readonly onOffered?: (type: string) => void
 }
 
 /** Undefined: the rules must decide. */
 export async function fastAdd(
-  { types, query }: FastAddOptions,
+  { types, query, onOffered }: FastAddOptions,
   jobs: readonly NewJob[],
   afterCommit: AfterCommit,
 ): Promise<AddVerdict[] | undefined> {
@@ -109,6 +115,7 @@ export async function fastAdd(
   if (!rows) return undefined
   const now = Number(rows[0]![0])
   const written = Number(rows[0]![1])
+  if (rows[0]![offeredCell] === 'true') onOffered?.(jobs[0]!.type)
   if (written === 0) return rows.length < firsts.length ? undefined : existingVerdicts(types, jobs, rows, now)
   for (const signal of wakes) afterCommit.add(signal)
   if (written < firsts.length) return undefined
@@ -176,7 +183,7 @@ export async function retryAfterDuplicate(run: () => Promise<Row[]>): Promise<Ro
 }
 
 /** The verdicts of the rules if all jobs exist, and none is linked. Undefined if the rules would write something. */
-function existingVerdicts(
+export function existingVerdicts(
   types: TypeRegistry,
   jobs: readonly NewJob[],
   rows: readonly Row[],
@@ -227,7 +234,7 @@ function takeCommon(values: Value[]): Value {
 }
 
 /** The rare fields of a job, as JSON. @param hasRetention its retention has no number */
-function moreOf(job: NewJob, hasRetention: boolean): string | null {
+export function moreOf(job: NewJob, hasRetention: boolean): string | null {
   const { trace, timeoutMs, retention } = job
   const weight = job.weight === 1 ? undefined : job.weight
   if (trace === undefined && timeoutMs === undefined && weight === undefined && !hasRetention) return null

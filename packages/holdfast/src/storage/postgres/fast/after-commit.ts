@@ -3,7 +3,8 @@
 
 import { type Listeners, notify } from '../../rules/signals.ts'
 import type { JobEvent, Signal } from '../../storage.ts'
-import { encodeHints } from '../connection/hints.ts'
+import type { HandedCells } from '../connection/handed-job.ts'
+import { encodeHandedHint, encodeHints } from '../connection/hints.ts'
 
 export class AfterCommit {
   /** Channel of the hints. */
@@ -24,6 +25,11 @@ export class AfterCommit {
   /** The message for other processes, which the statement sends by NOTIFY. Null: no signals. */
   hint(signals: readonly Signal[]): string | null {
     return encodeHints(signals, this.#instance) ?? null
+  }
+
+  /** The first part of the message that carries a job. */
+  handedHint(type: string, job: HandedCells): string {
+    return encodeHandedHint(type, this.#instance, job)
   }
 
   /** Notifies the listeners of this process. Call it after the commit. */

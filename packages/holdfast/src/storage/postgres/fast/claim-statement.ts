@@ -1,4 +1,4 @@
-// The statement of claim's and settle's fast path. There are 32 variants: each part costs something even where it does nothing,
+// The statement of claim's and settle's fast path. There are 64 variants: each part costs something even where it does nothing,
 // so a statement contains only the parts that a call needs.
 //
 // Of its time, two updates of the row take nearly all: with six index entries a quarter, and the commit a tenth. Rejected: tables of their own for
@@ -6,6 +6,9 @@
 // this table; 16.2 without the index over created_at; 17.2 with both tables, of which one row is inserted and one deleted each time, and
 // 24.4 with an index over the ends of leases; 15.6 if expiries have a table, too, so that updates of jobs are HOT (fillfactor 60). Each of
 // these tables made adds slower (6.6 to 6.8 µs instead of 6.2). A table with nothing but id, payload, state and lease takes 13.0.
+//
+// Also rejected, drains of the Queue, the server's time: free space on the pages of jobs (fillfactor 45, 50, 70: no difference beyond the noise, and adds
+// slower); fewer columns in the answer (none); no indexes of rare states (none); ends and claims as two statements at once (no faster on 2 cores).
 
 import { aheadMark } from '../../rules/job/ahead.ts'
 import { stateCodes } from '../../rules/job/codes.ts'
@@ -15,7 +18,8 @@ import { kindCodes, readyCodes } from '../sql/job-columns.ts'
 import { priorities, prioritiesFrom } from '../sql/scan.ts'
 import { bytesAt, columns, fewRows, opaqueParam, param, type Sql, unnestParam } from '../sql/statement.ts'
 import { isWatchedOrRuled } from '../sql/watch-statements.ts'
-import { failedAttempts } from './failed-attempts.ts'
+import { failedAttempts, failureParams } from './failed-attempts.ts'
+import { offeredSlots } from './hand-over.ts'
 
 const { processing, completed } = stateCodes
 
@@ -30,22 +34,29 @@ interface Variant {
   readonly hasGroups: boolean
   /** Some completed jobs are not kept. */
   readonly erases: boolean
+  /** Its worker offers slots (hand-over.ts), or did so. */
+  readonly offers: boolean
 }
 
 /** By number of the variant. */
 export type ClaimStatements = readonly Statement[]
 
-const numberOf = ({ erases, hasFailures, fromCursor, hasManyTypes, hasGroups }: Variant): number =>
-  (erases ? 16 : 0) + (hasGroups ? 8 : 0) + (hasFailures ? 4 : 0) + (fromCursor ? 2 : 0) + (hasManyTypes ? 1 : 0)
+const numberOf = ({ offers, erases, hasFailures, fromCursor, hasManyTypes, hasGroups }: Variant): number =>
+  (offers ? 32 : 0) +
+  (erases ? 16 : 0) +
+  (hasGroups ? 8 : 0) +
+  (hasFailures ? 4 : 0) +
+  (fromCursor ? 2 : 0) +
+  (hasManyTypes ? 1 : 0)
 
 export const claimStatementOf = (statements: ClaimStatements, variant: Variant): Statement =>
   statements[numberOf(variant)]!
 
 export function claimStatements(sql: Sql): ClaimStatements {
-  return Array.from({ length: 32 }, (_, number) => {
+  return Array.from({ length: 64 }, (_, number) => {
     const has = (bit: number): boolean => (number & bit) !== 0
     const [erases, hasGroups, hasFailures, fromCursor, hasManyTypes] = [has(16), has(8), has(4), has(2), has(1)]
-    return claimStatement(sql, { erases, hasGroups, hasFailures, fromCursor, hasManyTypes })
+    return claimStatement(sql, { offers: has(32), erases, hasGroups, hasFailures, fromCursor, hasManyTypes })
   })
 }
 
@@ -120,8 +131,9 @@ const isHeldBack = `(j.kind <> ${kindCodes.alone} AND (
  */
 function claimStatement(sql: Sql, variant: Variant): Statement {
   const { at, now, statement } = sql
-  const { erases, hasFailures, fromCursor, hasManyTypes, hasGroups } = variant
+  const { offers, erases, hasFailures, fromCursor, hasManyTypes, hasGroups } = variant
   const firstOfFailures = fromCursor ? 23 : 18
+  const firstOfOffer = firstOfFailures + (hasFailures ? failureParams : 0)
   /** Types of which the statement would change a job. */
   const writtenTypes = `SELECT w.tid FROM wanted AS w JOIN due AS d ON d.turn = w.turn UNION ALL SELECT tid FROM given
            ${hasFailures ? `UNION ALL SELECT * FROM unnest(${param(firstOfFailures, 'integer[]')})` : ''}`
@@ -172,6 +184,7 @@ function claimStatement(sql: Sql, variant: Variant): Statement {
          sweep_at = nullif((SELECT now FROM clock) + g.keep_ms, 'Infinity')
        FROM given AS g WHERE ${erases ? 'g.keep_ms > 0 AND' : ''} ${isHeld} AND (SELECT plain.is FROM plain) RETURNING 1),
      ${hasFailures ? failedAttempts(sql, firstOfFailures, isHeld) : ''}
+     ${offers ? offeredSlots(sql, firstOfOffer) : ''}
      unheld AS MATERIALIZED (
        SELECT (SELECT count(*) FROM given) - (SELECT count(*) FROM ended) ${erases ? '- (SELECT count(*) FROM erased)' : ''}
          ${hasFailures ? '+ (SELECT count(*) FROM failed) - (SELECT count(*) FROM retried)' : ''} AS count),

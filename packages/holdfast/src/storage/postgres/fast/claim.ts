@@ -7,6 +7,7 @@
 
 import { retentionOfCode } from '../../retention.ts'
 import { decodeMore } from '../../rows/more.ts'
+import { claimWorker } from '../../rules/job/handed.ts'
 import type { Claim, ClaimedJob, ClaimRequest, ClaimType, Signal } from '../../storage.ts'
 import type { Connection, Row, Statement, Value } from '../connection/database.ts'
 import { sqlStateOf } from '../connection/errors.ts'
@@ -44,7 +45,7 @@ export async function fastClaim(
   request: Omit<ClaimRequest, 'outcomes'> & { readonly outcomes: readonly PlainOutcome[] },
   afterCommit: AfterCommit,
 ): Promise<Claim | undefined> {
-  const { worker, label, outcomes } = request
+  const { worker, label, outcomes, offer } = request
   const slots = Math.min(request.slots, maxClaimed)
   // All calls lock in the order of ids, so that two of them cannot deadlock.
   const inOrder = outcomes.length > 1 ? outcomes.toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)) : outcomes
@@ -57,7 +58,8 @@ export async function fastClaim(
   const hasFailures = failures.length > 0
   const hasGroups = request.types.some(({ type }) => types.isGrouped(type))
   const erases = completions.some(({ keepMs }) => keepMs <= 0)
-  const variant = { erases, hasFailures, fromCursor, hasManyTypes: tids.length > 1, hasGroups }
+  const offers = offer !== undefined
+  const variant = { offers, erases, hasFailures, fromCursor, hasManyTypes: tids.length > 1, hasGroups }
   const statement = claimStatementOf(statements.fastClaim, variant)
   let rows: Row[]
   try {
@@ -71,6 +73,7 @@ export async function fastClaim(
       afterCommit.hint(signals),
       ...(fromCursor ? cursor.params(tids) : []),
       ...(hasFailures ? failureCells(types, failures) : []),
+      ...(offer ? [tids[0]!, encodeText(offer.by), offer.slots, encodeText(claimWorker(worker))] : []),
     ])
   } catch (error) {
     if (sqlStateOf(error) === outcomeUnheld) return undefined

@@ -7,6 +7,9 @@ import { fewRows, param, type Sql } from '../sql/statement.ts'
 
 const { failed, failing } = stateCodes
 
+/** Number of its parameters. */
+export const failureParams = 9
+
 /**
  * The common table expressions `failed` (given), `judged` (which of them end) and `retried` (written).
  * @param first number of the first parameter

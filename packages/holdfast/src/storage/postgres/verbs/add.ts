@@ -6,6 +6,7 @@ import type { Row, Value } from '../connection/database.ts'
 import { transactionEnded } from '../connection/transaction-ended.ts'
 import { AfterCommit } from '../fast/after-commit.ts'
 import { fastAdd, isFastAdd, retryAfterDuplicate } from '../fast/add.ts'
+import { handingAdd, mayBeHanded } from '../fast/hand-over.ts'
 import { wantNewJobs } from '../rules/load-request.ts'
 import type { JoinedTransaction } from '../rules/rule-runner.ts'
 import { type OpenStorage, runFast } from './open-storage.ts'
@@ -28,10 +29,16 @@ export async function add(
 }
 
 function addAlone(open: OpenStorage, jobs: readonly NewJob[]): Promise<AddVerdict[] | undefined> {
-  const { database, statements, types } = open
+  const { database, statements, types, offeredTypes } = open
+  const isHanding = offeredTypes.has(jobs[0]!.type) && mayBeHanded(jobs)
+  const statement = isHanding ? statements.handingAdd : statements.fastAdd
   const query = (values: Value[]): Promise<Row[] | undefined> =>
-    retryAfterDuplicate(() => database.query(statements.fastAdd, values))
-  return runFast(open, (afterCommit) => fastAdd({ types, query }, jobs, afterCommit))
+    retryAfterDuplicate(() => database.query(statement, values))
+  return runFast(open, (afterCommit) =>
+    isHanding
+      ? handingAdd({ types, query, onNotOffered: (type) => offeredTypes.delete(type) }, jobs[0]!, afterCommit)
+      : fastAdd({ types, query, onOffered: (type) => offeredTypes.add(type) }, jobs, afterCommit),
+  )
 }
 
 /** Without a savepoint: the statement fails only if the server does. */

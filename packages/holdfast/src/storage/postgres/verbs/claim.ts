@@ -1,7 +1,7 @@
 // claim: the fast path if no due job and no outcome needs a rule; otherwise the rules.
 
 import { claim as applyClaim } from '../../rules/claim.ts'
-import type { Claim, ClaimRequest } from '../../storage.ts'
+import type { Claim, ClaimRequest, Offer } from '../../storage.ts'
 import { fastClaim, maxClaimed } from '../fast/claim.ts'
 import { plainOutcomes } from '../fast/outcomes.ts'
 import { loadDue, loadLost } from '../rules/load-lists.ts'
@@ -9,6 +9,7 @@ import { wantOutcomes } from '../rules/load-request.ts'
 import { keepLimited, loadRing, openLimited, type OpeningRows, openTypes } from '../rules/load-turns.ts'
 import type { Loader } from '../rules/loader.ts'
 import type { PostgresMove } from '../rules/move.ts'
+import { encodeText } from '../sql/text.ts'
 import { type OpenStorage, openReserved, runFast } from './open-storage.ts'
 import { registerOutcomes } from './register-types.ts'
 
@@ -26,13 +27,41 @@ export async function claim(open: OpenStorage, request: ClaimRequest): Promise<C
   // What fast paths would leave to the rules is not tried: limits, and groups, if the last claim had one.
   const needsRules = request.types.some(({ type, limits }) => limits !== undefined || open.groupTypes.has(type))
   if (!needsRules) {
+    const offer = offerToWrite(open, request)
     const claimed = await runFast(open, async (afterCommit) => {
       const plain = plainOutcomes(outcomes, afterCommit, open.leases, request.slots > 0)
-      return plain && fastClaim(open, { ...request, outcomes: plain }, afterCommit)
+      return plain && fastClaim(open, { ...request, outcomes: plain, offer }, afterCommit)
     })
-    if (claimed) return claimed
+    if (claimed) {
+      if (offer) noteOffer(open, offer, request)
+      return claimed
+    }
   }
+  await endOffer(open, request)
   return claimByRules(open, request)
+}
+
+/**
+ * Only a claim of one type may offer slots. While scans from the head of the index take long, those of adds would, too: then nothing is
+ * offered. An offer of no slots is written if there may be one that it ends.
+ */
+function offerToWrite({ offering, cursor }: OpenStorage, { offer, types }: ClaimRequest): Offer | undefined {
+  if (!offer || types.length !== 1) return undefined
+  const slots = cursor.activeMs > 0 ? 0 : offer.slots
+  return slots > 0 || offering.has(offer.by) ? { ...offer, slots } : undefined
+}
+
+function noteOffer({ offering, offeredTypes }: OpenStorage, { by, slots }: Offer, { types }: ClaimRequest): void {
+  if (slots === 0) return void offering.delete(by)
+  offering.add(by)
+  offeredTypes.add(types[0]!.type)
+}
+
+/** What the rules decide about is not handed over: this worker makes no offer, and an earlier one ends. */
+async function endOffer({ offering, types, database, statements }: OpenStorage, request: ClaimRequest): Promise<void> {
+  const { offer } = request
+  if (!offer || !offering.delete(offer.by)) return
+  await database.query(statements.endOffer, [types.tidOf(request.types[0]!.type)!, encodeText(offer.by)])
 }
 
 async function claimByRules(open: OpenStorage, request: ClaimRequest): Promise<Claim> {

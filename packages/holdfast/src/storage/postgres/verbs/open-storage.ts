@@ -7,6 +7,7 @@ import { fastAddStatement } from '../fast/add.ts'
 import { AfterCommit } from '../fast/after-commit.ts'
 import { fastCancelStatement } from '../fast/cancel.ts'
 import { claimStatements } from '../fast/claim-statement.ts'
+import { endOfferStatement, handingAddStatement, sweepOffersStatement } from '../fast/hand-over.ts'
 import type { LeaseCache } from '../fast/lease-cache.ts'
 import type { ScanCursor } from '../fast/scan-cursor.ts'
 import { migrate } from '../migrations.ts'
@@ -34,6 +35,9 @@ export const makeVerbStatements = (sql: Sql) => ({
   checkedAdd: fastAddStatement(sql, 'checked'),
   fastCancel: fastCancelStatement(sql),
   fastClaim: claimStatements(sql),
+  handingAdd: handingAddStatement(sql),
+  endOffer: endOfferStatement(sql),
+  sweepOffers: sweepOffersStatement(sql),
   extend: extendStatement(sql, false),
   extendReporting: extendStatement(sql, true),
   list: listStatements(sql),
@@ -67,6 +71,10 @@ export interface OpenStorage extends StorageParts {
   readonly runner: RuleRunner
   /** Types of which the last claim had jobs with a group: the next one does not try the fast path. */
   readonly groupTypes: Set<string>
+  /** Workers that claim here and may have an offer. */
+  readonly offering: Set<string>
+  /** Types of which some worker offered slots when a call looked last. */
+  readonly offeredTypes: Set<string>
   /** Heartbeats will need the reserved connection. */
   hasClaimed: boolean
 }
@@ -85,7 +93,16 @@ export async function openStorage(options: ResolvedPostgresOptions, parts: Stora
   const onMoved = (move: PostgresMove): void => noteArrivals(parts, move)
   const { clock } = options
   const runner = new RuleRunner({ database, statements, types, clock, channel, eventChannel, instance, onMoved })
-  return { ...parts, database, types, runner, groupTypes: new Set(), hasClaimed: false }
+  return {
+    ...parts,
+    database,
+    types,
+    runner,
+    groupTypes: new Set(),
+    offering: new Set(),
+    offeredTypes: new Set(),
+    hasClaimed: false,
+  }
 }
 
 /** Call it after the commit: scans must not begin behind a job that became claimable. */

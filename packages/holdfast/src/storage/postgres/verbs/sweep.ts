@@ -46,6 +46,7 @@ export async function sweep(open: OpenStorage, kv: PostgresKv, request: SweepReq
       ;[marks] = await connection.query(statements.sweepKeys, [now, limit])
       ;[deadlines] = await connection.query(statements.sweepDeadlines, [now, limit])
       await connection.query(statements.sweepGroups, [now, limit])
+      await connection.query(open.statements.sweepOffers, [now, limit])
       await dropFlows(connection, statements, now)
     },
   })

@@ -2,36 +2,46 @@
 // blockers if it has some.
 
 import type { ClaimedJob } from '../../storage.ts'
-import { type List, optional, optionalText, refOf, retentionOf, text } from './fields.ts'
+import { type List, optional, optionalText, refOf, retentionOf } from './fields.ts'
 import { flags } from './record.ts'
 import { type Unpacked, Unpacker } from './unpack.ts'
 
 const noBlockers: ClaimedJob['blockers'] = []
 
-export function claimedJob(type: string, id: string, record: Buffer): ClaimedJob {
+type Lease = Pick<ClaimedJob, 'worker' | 'attempt' | 'startedAt' | 'leaseUntil'>
+
+/** @param held the lease, if the record does not have it (lua/move/held.ts) */
+export function claimedJob(type: string, id: string, record: Buffer, held?: Lease): ClaimedJob {
   const answer = new Unpacker(record)
   const head = readHead(answer)
-  const body = answer.next() as List
+  const size = answer.list()
+  const token = answer.text()
+  const priority = answer.next() as number
+  const maxAttempts = answer.next()
+  const retention = retentionOf(answer.next())
+  const inline = answer.next()
+  // What few jobs have.
+  const more = size > 5 ? Array.from({ length: size - 5 }, () => answer.next()) : undefined
   const extras = head.hasExtras ? (answer.next() as { [key: string]: Unpacked }) : undefined
-  const lease = readLease(answer)
-  const payload = body[4] === true ? answer.next() : body[4]
+  const lease = held ?? readLease(answer)
+  const payload = inline === true ? answer.next() : inline
   const chain = extras?.c ? refOf(extras.c) : { type, id }
   return {
     type,
     id,
     worker: lease.worker,
     attempt: lease.attempt,
-    token: text(body[0]),
+    token,
     payload: optional<Buffer>(payload),
     failures: head.failures,
     snoozes: (extras?.s as number | undefined) ?? 0,
-    maxAttempts: optional<number>(body[2]),
-    timeoutMs: optional<number>(body[8]),
-    priority: body[1] as number,
-    group: optionalText(body[6]),
-    weight: optional<number>(body[10]),
-    retention: retentionOf(body[3]),
-    trace: optionalText(body[5]),
+    maxAttempts: optional<number>(maxAttempts),
+    timeoutMs: optional<number>(more?.[3]),
+    priority,
+    group: optionalText(more?.[1]),
+    weight: optional<number>(more?.[5]),
+    retention,
+    trace: optionalText(more?.[0]),
     createdAt: head.createdAt,
     runAt: head.runAt,
     startedAt: lease.startedAt,
@@ -58,7 +68,7 @@ function readHead(from: Unpacker) {
 }
 
 /** The fields after the body and the extras: order, attempt and state as they were before the claim, then the lease. */
-function readLease(from: Unpacker) {
+function readLease(from: Unpacker): Lease {
   const { buffer } = from
   const workerLength = buffer.readUInt16BE(from.skip(13) + 11) - 1
   const labelLength = buffer.readUInt16BE(from.skip(2)) - 1

@@ -7,8 +7,18 @@ export type Packed =
   | number
   | string
   | Uint8Array
+  | Nested
   | readonly Packed[]
   | { readonly [key: string]: Packed }
+
+/** A list that the reader is given as bytes, and unpacks later. It is packed in place: bytes of its own would be copied. */
+export class Nested {
+  readonly list: readonly Packed[]
+
+  constructor(list: readonly Packed[]) {
+    this.list = list
+  }
+}
 
 export class Packer {
   #buffer = Buffer.allocUnsafe(16_384)
@@ -30,6 +40,7 @@ export class Packer {
     else if (value === undefined || value === false) this.#byte(0xc2)
     else if (value === true) this.#byte(0xc3)
     else if (value instanceof Uint8Array) this.#bytes(value)
+    else if (value instanceof Nested) this.#nested(value.list)
     else if (Array.isArray(value)) {
       this.#head(value.length, 0x90, 15, 0xdc)
       for (const item of value as readonly Packed[]) this.#value(item)
@@ -105,6 +116,24 @@ export class Packer {
     this.#stringHead(bytes.length)
     this.#buffer.set(bytes, this.#at)
     this.#at += bytes.length
+  }
+
+  /** A string of up to 64 KiB, whose length is known afterwards; a longer one is moved behind a longer head. */
+  #nested(list: readonly Packed[]): void {
+    const start = this.#at
+    this.#room(5)
+    this.#at += 3
+    this.#value(list)
+    const length = this.#at - start - 3
+    if (length >= 0x10000) {
+      this.#room(2).copyWithin(start + 5, start + 3, this.#at)
+      this.#buffer[start] = 0xdb
+      this.#buffer.writeUInt32BE(length, start + 1)
+      this.#at += 2
+    } else {
+      this.#buffer[start] = 0xda
+      this.#buffer.writeUInt16BE(length, start + 1)
+    }
   }
 
   #number(value: number): void {

@@ -4,14 +4,13 @@ import { outcomeJobs } from '../../check.ts'
 import { retentionCode } from '../../retention.ts'
 import { outcomeCodes } from '../../rules/job/codes.ts'
 import type { Deduplication, JobGroup, JobRef, NewJob, Outcome, Report, Retention, When } from '../../storage.ts'
+import type { Argument } from '../connection/client.ts'
 import { blockerFailureCodes, modeCodes, orderedGroupCodes, slowDownCodes } from './codes.ts'
-import { Packer, type Packed } from './pack.ts'
+import { Nested, Packer, type Packed } from './pack.ts'
 import { inlinePayloadBytes } from './record.ts'
 import { packSearch } from './search.ts'
 
 const packer = new Packer()
-/** Bodies are packed while a request is: they need a buffer of their own. */
-const bodies = new Packer()
 
 export const packed = (value: Packed): Buffer => packer.pack(value)
 
@@ -21,7 +20,10 @@ export const encodeType = (type: string): string =>
 
 export const packRefs = (refs: readonly JobRef[]): string[][] => refs.map(({ type, id }) => [type, id])
 
-export function packAdd(jobs: readonly NewJob[]): [types: Buffer, jobs: Buffer] {
+/** One plain job that is due at once: the type as it stands in keys, the id and the body. Else the types and the jobs, packed. */
+export function packAdd(jobs: readonly NewJob[]): Argument[] {
+  const [first] = jobs
+  if (jobs.length === 1 && isPlainNow(first!)) return [encodeType(first!.type), first!.id, packed(bodyOf(first!).list)]
   const plain = packPlainJobs(jobs)
   if (plain) return [packed(plain[0]), packed(plain[1])]
   const [types, list] = packJobs(jobs)
@@ -29,6 +31,9 @@ export function packAdd(jobs: readonly NewJob[]): [types: Buffer, jobs: Buffer] 
   const mayRefuse = jobs.some(({ group, maxWaiting }) => group !== undefined || maxWaiting !== undefined)
   return [packed([types, mayRefuse]), packed(list)]
 }
+
+const isPlainNow = (job: NewJob): boolean =>
+  job.runAt === undefined && (job.delayMs === undefined || job.delayMs === 0) && extrasOf(job) === false
 
 /** For plain jobs of one type: the type, and for each job its id, when and body. Undefined for other batches. */
 function packPlainJobs(jobs: readonly NewJob[]): [type: Packed, list: Packed[]] | undefined {
@@ -59,7 +64,7 @@ export function packWhen({ runAt, delayMs }: When): Packed {
   return runAt === undefined ? false : Math.max(0, runAt)
 }
 
-function bodyOf(job: NewJob): Buffer {
+function bodyOf(job: NewJob): Nested {
   const { token, priority = 0, maxAttempts, retention, payload, trace, group, timeoutMs, search, weight } = job
   const body: Packed[] = [token, priority, maxAttempts, packRetention(retention), isLarge(job) ? true : payload]
   const { onBlockerFailure: failure = 'fail' } = job
@@ -69,7 +74,7 @@ function bodyOf(job: NewJob): Buffer {
   if (trace !== undefined || group || waits || isLonger) body.push(trace, group?.key, waits)
   if (isLonger) body.push(timeoutMs, search && packSearch(search))
   if (isLongest) body.push(weight === 1 ? undefined : weight, packKind(group))
-  return bodies.pack(body)
+  return new Nested(body)
 }
 
 /** False of an unordered group. */
@@ -134,10 +139,14 @@ export function packReport({ progress, log }: Report): Packed {
 export function packOutcomes(outcomes: readonly Outcome[]): Buffer[] {
   const type = outcomes[0]?.type
   const plain: Packed[] = []
+  let fence: { worker: string; attempt: number } | undefined
   for (const outcome of outcomes) {
     const isPlain = outcome.type === type && outcome.kind === 'completed' && outcome.add === undefined
     if (!isPlain || 'chain' in outcome || packReport(outcome)) return [packed(outcomes.map(packOutcome))]
-    plain.push(outcome.id, outcome.worker, outcome.attempt, outcome.keepMs, outcome.result)
+    const { id, worker, attempt, keepMs, result } = outcome
+    const isRepeated = fence?.worker === worker && fence.attempt === attempt
+    plain.push(id, !isRepeated && worker, !isRepeated && attempt, keepMs, result)
+    fence = outcome
   }
   return type === undefined ? [packed([])] : [packed([type, encodeType(type)]), packed(plain)]
 }

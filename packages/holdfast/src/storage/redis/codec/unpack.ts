@@ -71,6 +71,26 @@ export class Unpacker {
     }
   }
 
+  /** The length of the next value, a list. Its items follow. */
+  list(): number {
+    const byte = this.buffer[this.#at++]!
+    if (byte >= 0x90 && byte < 0xa0) return byte & 15
+    if (byte === 0xdc) return this.buffer.readUInt16BE(this.skip(2))
+    if (byte === 0xdd) return this.buffer.readUInt32BE(this.skip(4))
+    throw new Error(`not a list: byte ${byte} at ${this.#at - 1}`)
+  }
+
+  /** The next value, a string, as text: without bytes of its own in between. */
+  text(): string {
+    const byte = this.buffer[this.#at]!
+    let length: number
+    if (byte >= 0xa0 && byte < 0xc0) length = byte & 31
+    else if (byte === 0xd9) length = this.buffer[this.skip(1) + 1]!
+    else return String(this.next())
+    const from = this.skip(1 + length) + 1
+    return this.buffer.toString('utf8', from, from + length)
+  }
+
   /** Moves past so many bytes. Returns where they begin. */
   skip(bytes: number): number {
     const at = this.#at

@@ -2,7 +2,7 @@
 // connection reads that key before its first call. A prefix without the key has layout 1, so that nothing is left where nothing is stored.
 
 /** The latest layout that this version knows. */
-const layout = 1
+const layout = 2
 
 export const layoutKey = (prefix: string): string => `{${prefix}}::layout`
 

@@ -8,6 +8,7 @@ import { claim } from './claim.ts'
 import { count } from './count.ts'
 import { extend } from './extend.ts'
 import { fastAdd } from './fast/add.ts'
+import { fastAddOne } from './fast/add-one.ts'
 import { fastClaim } from './fast/claim.ts'
 import { fastNextDueAt } from './fast/next-due-at.ts'
 import { fastSettle } from './fast/settle.ts'
@@ -34,6 +35,7 @@ import { commands } from './move/commands.ts'
 import { ends as endBatches } from './move/ends.ts'
 import { flush } from './move/flush.ts'
 import { groups } from './move/groups.ts'
+import { held } from './move/held.ts'
 import { jobs } from './move/jobs.ts'
 import { lots } from './move/lots.ts'
 import { record } from './move/record.ts'
@@ -62,7 +64,21 @@ export interface Script {
 export type Scripts = ReturnType<typeof makeScripts>
 
 // The order of parts is that of definitions: Lua sees what stands above.
-const move = [commands, states, types, signals, record, jobs, claims, endBatches, lots, groups, search, flush].join('')
+const move = [
+  commands,
+  states,
+  types,
+  signals,
+  record,
+  held,
+  jobs,
+  claims,
+  endBatches,
+  lots,
+  groups,
+  search,
+  flush,
+].join('')
 const ends = [wait, hold, attempt, key, dependents, finish, deadline].join('')
 const adding = [ends, block, standing, refuse, addRules].join('')
 
@@ -81,7 +97,7 @@ export function makeScripts(time = serverTime, fewest = fewestListedTogether) {
   const make = (name: string, scriptFlags: string, ...parts: readonly string[]): Script =>
     makeFast(name, scriptFlags, '', ...parts)
   return {
-    add: makeFast('add', '', fastAdd, addsJobs, adding, add),
+    add: makeFast('add', '', fastAddOne + fastAdd, addsJobs, adding, add),
     claim: makeFast('claim', 'allow-oom', fastClaim, outcomesAddJobs, adding, report, settleRules, recoverRules, claim),
     extend: make('extend', 'allow-oom', refusals, report, extend),
     settle: makeFast('settle', 'allow-oom', fastSettle, outcomesAddJobs, adding, report, settleRules, settle),

@@ -165,8 +165,10 @@ do
   function settle_all(outcomes, list)
     local verdicts = {}
     if list then
+      local worker, attempt
       for at = 5, #list, 5 do
-        verdicts[at / 5] = settle_one({ outcomes[1], list[at - 4], list[at - 3], list[at - 2], ${outcome.completed}, list[at], list[at - 1] })
+        if list[at - 3] then worker, attempt = list[at - 3], list[at - 2] end
+        verdicts[at / 5] = settle_one({ outcomes[1], list[at - 4], worker, attempt, ${outcome.completed}, list[at], list[at - 1] })
       end
     else
       for index, o in ipairs(outcomes) do verdicts[index] = settle_one(o) end

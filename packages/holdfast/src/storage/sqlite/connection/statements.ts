@@ -4,11 +4,12 @@
 // Longer than others: a statement beside its neighbours shows what an index must serve.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { claimedColumns } from '../fast/claim.ts'
 import { groupColumns } from '../rules/group.ts'
 import { jobColumns } from '../rules/job.ts'
 import { stateCodes, stateNames } from '../../rules/job/codes.ts'
 
-const { completed, failed, cancelled } = stateCodes
+const { queued, processing, completed, failed, cancelled } = stateCodes
 const ended = `${completed}, ${failed}, ${cancelled}`
 
 /** @param from jobs by their createdAt, or those of a list of candidates */
@@ -93,6 +94,19 @@ const assigned = (columns: string): string =>
     .map((column) => `${column} = ?`)
     .join(', ')
 
+const plainJob = `INTO holdfast_jobs (seq, tid, id, token, max_attempts, priority, keep_ms, created_at, payload, state,
+  attempt, failures, run_at, ord, ready) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, 1)`
+
+/** Of a fast claim, on rows that are ready; and of a fast settle, on rows that it has leased. */
+const lease = `UPDATE holdfast_jobs SET state = ${processing}, attempt = attempt + 1, ready = NULL, worker = ?, label = ?, started_at = ?,
+  lease_until = ?`
+const complete = `UPDATE holdfast_jobs SET state = ${completed}, lease_until = NULL, finished_at = ?, by_holder = 1, result = ?,
+  expires_at = ?, sweep_at = ?`
+const release = `UPDATE holdfast_jobs SET state = ${queued}, ready = 1, worker = NULL, label = NULL, started_at = NULL,
+  lease_until = NULL, more = ?`
+const inRange = 'WHERE seq BETWEEN ? AND ?'
+const inList = 'WHERE seq IN (SELECT value FROM json_each(?))'
+
 interface Text {
   readonly sql: string
   /** Its rows are arrays. */
@@ -121,13 +135,17 @@ const texts = {
       `${changing}) VALUES (${Array.from({ length: 28 }, () => '?').join(', ')})`,
   ),
   // For a new job that is ready and has nothing rare: nearly every job.
-  addPlainJob: write(
-    `INSERT INTO holdfast_jobs (seq, tid, id, token, max_attempts, priority, keep_ms, created_at, payload, state,
-       attempt, failures, run_at, ord, ready) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, 1)`,
-  ),
+  addPlainJob: write(`INSERT ${plainJob}`),
+  addJobIfNew: write(`INSERT OR IGNORE ${plainJob}`),
   changeJob: write(`UPDATE holdfast_jobs SET ${assigned(changing)} WHERE seq = ?`),
   // For nearly every job that ends: what its claim wrote stays.
   endJob: write(`UPDATE holdfast_jobs SET ${assigned(ending)} WHERE seq = ?`),
+  leaseRange: write(`${lease} ${inRange}`),
+  leaseList: write(`${lease} ${inList}`),
+  releaseRange: write(`${release} ${inRange}`),
+  releaseList: write(`${release} ${inList}`),
+  completeRange: write(`${complete} ${inRange}`),
+  completeList: write(`${complete} ${inList}`),
   changePayload: write('UPDATE holdfast_jobs SET payload = ? WHERE seq = ?'),
   eraseJob: write('DELETE FROM holdfast_jobs WHERE seq = ?'),
   payload: rows('SELECT payload FROM holdfast_payloads WHERE seq = ?'),
@@ -164,6 +182,14 @@ const texts = {
   // For one slot, instead of the two around it.
   firstReady: rows(
     `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND ready = 1 ORDER BY priority DESC, run_at, ord LIMIT 1`,
+  ),
+  // The same two with the columns of a fast claim.
+  dueJobs: rows(
+    `SELECT ${claimedColumns} FROM holdfast_jobs
+     WHERE tid = ? AND ready = 1 AND priority = ? AND run_at <= ? ORDER BY run_at, ord LIMIT ? + 0`,
+  ),
+  firstDueJob: rows(
+    `SELECT ${claimedColumns} FROM holdfast_jobs WHERE tid = ? AND ready = 1 ORDER BY priority DESC, run_at, ord LIMIT 1`,
   ),
   highestBelow: rows(
     'SELECT priority FROM holdfast_jobs WHERE tid = ? AND ready = 1 AND priority < ? ORDER BY priority DESC LIMIT 1',

@@ -3,6 +3,7 @@
 import type { Bytes, JobRef } from '../../storage.ts'
 import type { Rows } from '../../rows/job.ts'
 import { stateCodes } from '../../rules/job/codes.ts'
+import type { HeldJobs } from '../fast/held-jobs.ts'
 import type { Statements } from '../connection/statements.ts'
 import {
   changingCells,
@@ -27,6 +28,7 @@ export class JobRows {
   readonly #statements: Statements
   readonly #types: TypeRows
   readonly #parts: JobParts
+  readonly #held: HeldJobs
   readonly #bySeq = new Map<number, SqliteJob>()
   /** Read or changed in this transaction. */
   #seen: SqliteJob[] = []
@@ -34,11 +36,12 @@ export class JobRows {
   /** Looked up in this transaction without a result. */
   #absent: { type: SqliteType; id: string }[] = []
 
-  constructor(rows: Rows<SqliteType>, statements: Statements, types: TypeRows, parts: JobParts) {
+  constructor(rows: Rows<SqliteType>, statements: Statements, types: TypeRows, parts: JobParts, held: HeldJobs) {
     this.#rows = rows
     this.#statements = statements
     this.#types = types
     this.#parts = parts
+    this.#held = held
   }
 
   // ── read ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -119,13 +122,14 @@ export class JobRows {
     this.touch(job)
   }
 
-  /** Writes the row of a new job. @param cells of addPlainJob */
-  insert(type: SqliteType, cells: ReturnType<typeof newCells>): void {
+  /** Writes the row of a new job. False: its id is taken, and nothing was written. @param cells of addJobIfNew */
+  insert(type: SqliteType, cells: ReturnType<typeof newCells>): boolean {
     // Deleted rows first: the job may have the id of one of them.
     if (this.#dirty.length > 0) this.flush()
+    if (this.#statements.addJobIfNew.run(...cells).changes === 0) return false
     // From now on it is there.
-    type.jobs.delete(cells[2] as string)
-    this.#statements.addPlainJob.run(...cells)
+    if (type.jobs.size > 0) type.jobs.delete(cells[2] as string)
+    return true
   }
 
   erase(job: SqliteJob): void {
@@ -149,6 +153,8 @@ export class JobRows {
   #keep(job: SqliteJob): SqliteJob {
     this.#bySeq.set(job.accepted, job)
     job.type.jobs.set(job.id, job)
+    // The rules may change it now.
+    if (job.leased) this.#held.release(job)
     this.#seen.push(job)
     return job
   }

@@ -85,15 +85,27 @@ export const hasRowAlone = (job: NewJob): boolean =>
   (job.payload === undefined || job.payload.byteLength <= inlineBytes) &&
   retentionCode(job.retention) !== undefined
 
-/** The cells of such a job, in the order of addPlainJob (connection/statements.ts). */
+/** The cells of such a job, in the order of addJobIfNew (connection/statements.ts). */
 export function newCells(
   { tid }: SqliteType,
   job: NewJob,
   { accepted, now, runAt, state }: { accepted: number; now: number; runAt: number; state: 'queued' | 'scheduled' },
 ): Cell[] {
   const { id, token, maxAttempts, priority = 0, payload } = job
-  const fixed: Cell[] = [accepted, tid, id, token, maxAttempts ?? null, priority, keepCell(job.retention), now]
-  return [...fixed, payload ?? null, stateCodes[state], instant(runAt), accepted]
+  return [
+    accepted,
+    tid,
+    id,
+    token,
+    maxAttempts ?? null,
+    priority,
+    keepCell(job.retention),
+    now,
+    payload ?? null,
+    stateCodes[state],
+    instant(runAt),
+    accepted,
+  ]
 }
 
 /** The columns that change: last those that an end or a renewal of a lease changes. */

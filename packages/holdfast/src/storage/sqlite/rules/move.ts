@@ -22,6 +22,8 @@ export class SqliteMove implements Moves.Move {
   readonly kept = new Set<Moves.Job>()
   /** Ready jobs that one statement reads: a claim sets it to its slots. */
   slots = 1
+  /** Jobs of an add whose ids are looked up only when one of them is taken. */
+  adding: readonly NewJob[] = []
   readonly #signals = new Signals(true)
   readonly #ready = new Map<SqliteType, ReadAhead>()
   readonly #lost = new Map<SqliteType, ReadAhead>()
@@ -65,18 +67,25 @@ export class SqliteMove implements Moves.Move {
   }
 
   createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): SqliteType | undefined {
-    if (this.stored(fields)) return undefined
     if (hasRowAlone(fields)) return this.#insert(fields, runAt, state)
+    if (this.stored(fields)) return undefined
     const job = this.create(fields, runAt, undefined, undefined)
     this.setState(job, state)
     this.place(job, 'ready')
     return job.type
   }
 
-  /** Writes the row at once, and makes no object: nearly no call reads a job that it has added. */
-  #insert(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): SqliteType {
+  /**
+   * Writes the row at once, and makes no object: nearly no call reads a job that it has added. The index of ids tells whether the id is
+   * taken, so it is not looked up before.
+   */
+  #insert(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): SqliteType | undefined {
     const type = this.set.types.ensure(fields.type)
-    this.set.jobs.insert(type, newCells(type, fields, { accepted: this.takeNumber(), now: this.now, runAt, state }))
+    const at = { accepted: this.takeNumber(), now: this.now, runAt, state }
+    if (!this.set.jobs.insert(type, newCells(type, fields, at))) {
+      this.set.jobs.prefetch(this.adding.slice(this.adding.indexOf(fields)))
+      return undefined
+    }
     this.set.types.count(type, state, 1)
     // It may precede those that were read.
     this.#ready.delete(type)
@@ -273,6 +282,11 @@ export class SqliteMove implements Moves.Move {
 
   done(chain: SqliteJob): void {
     this.#signals.done(chain)
+  }
+
+  /** done() of a chain of one job that has completed, which is not in memory. */
+  completed(chain: Pick<SqliteJob, 'type' | 'id'>): void {
+    this.#signals.completed(chain)
   }
 
   abort(job: SqliteJob): void {

@@ -7,6 +7,7 @@ import type { Rows, StoredReport } from '../../rows/job.ts'
 import type * as Moves from '../../rules/move.ts'
 import type { Listeners } from '../../rules/signals.ts'
 import { statementsOf, type Statements } from '../connection/statements.ts'
+import { HeldJobs } from '../fast/held-jobs.ts'
 import { DependentRows } from './dependent-rows.ts'
 import { GroupRows } from './group-rows.ts'
 import type { SqliteGroup } from './group.ts'
@@ -24,6 +25,8 @@ export class WorkingSet implements Rows<SqliteType> {
   readonly statements: Statements
   readonly types: TypeRows
   readonly parts: JobParts
+  /** Leased jobs that are not in `jobs`. */
+  readonly held = new HeldJobs()
   readonly jobs: JobRows
   readonly groups: GroupRows
   readonly keys: KeyRows
@@ -42,7 +45,7 @@ export class WorkingSet implements Rows<SqliteType> {
     this.statements = statementsOf(db)
     this.types = new TypeRows(this.statements, listenersOf)
     this.parts = new JobParts(this.statements)
-    this.jobs = new JobRows(this, this.statements, this.types, this.parts)
+    this.jobs = new JobRows(this, this.statements, this.types, this.parts, this.held)
     this.groups = new GroupRows(this.statements, this.types)
     this.keys = new KeyRows(this.statements, this.jobs)
     this.dependents = new DependentRows(this.statements, this.jobs)
@@ -67,6 +70,7 @@ export class WorkingSet implements Rows<SqliteType> {
   forget(): void {
     this.types.forget()
     this.jobs.forget()
+    this.held.clear()
     this.groups.forget()
     this.keys.forget()
     this.dependents.forget()

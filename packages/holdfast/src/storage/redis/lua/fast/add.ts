@@ -1,4 +1,4 @@
-// Fast path of add: new plain jobs of one type that no listener watches. A single job may be leased at once (offers.ts).
+// Fast path of add: new plain jobs of one type that no listener watches. For one job that is due at once, see add-one.ts.
 //
 // The fast paths of this folder stand before the rules. A script runs from its top, and to define all rules takes longer than
 // to claim a job. So a fast path answers before the rules are defined. It reads and checks everything first: unless all of it
@@ -7,18 +7,14 @@
 import { stateCodes as state } from '../../../rules/job/codes.ts'
 import { flags, queuedInLot } from '../../codec/record.ts'
 import { mostInLot } from '../move/lots.ts'
-import { handOver } from './offers.ts'
 
-/** ARGV: the type and its form in keys; for each job its id, when and body. */
+/** After fastAddOne. ARGV: the type and its form in keys; for each job its id, when and body. */
 export const fastAdd = `
-local names, list = cmsgpack.unpack(ARGV[1]), cmsgpack.unpack(ARGV[2])
 if type(names[1]) == 'string' and #list > 0 and #list <= 6000 then
   local p = base .. names[2] .. ':'
   local count, seen = #list / 3, {}
-  -- Only a single job is handed over.
-  local state = count == 1 and call('HMGET', p .. 'type', 'watched', 'idle', 'paused', 'prios', 'flow', 'lots')
-    or { call('HGET', p .. 'type', 'watched') }
-  local is_plain = not state[1] or tonumber(state[1]) <= now
+  local watched = call('HGET', p .. 'type', 'watched')
+  local is_plain = not watched or tonumber(watched) <= now
   -- Jobs that are due at once are listed together (move/lots.ts).
   local in_lot = count >= fewest
   for at = 1, #list, 3 do
@@ -26,8 +22,6 @@ if type(names[1]) == 'string' and #list > 0 and #list <= 6000 then
     seen[list[at]] = true
     if list[at + 1] then in_lot = false end
   end
-  if is_plain then
-${handOver}  end
   if is_plain then
     local number = call('INCRBY', base .. ':n', count) - count
     local first, ids = number + 1, {}

@@ -6,6 +6,8 @@ import { aheadMark } from '../../../rules/job/ahead.ts'
 import { stateCodes as state } from '../../../rules/job/codes.ts'
 import { flags, leasedByClaim } from '../../codec/record.ts'
 import { claimOne } from './claim-one.ts'
+import { heldLayout } from '../move/held.ts'
+import { readHeld } from './held.ts'
 import { writeOffer } from './offers.ts'
 import { readLine, takeLine } from './line.ts'
 import { firstDue } from './next-due-at.ts'
@@ -40,43 +42,53 @@ ${claimOne}  end
   end
   ${readOutcomes}
   local job_keys, job_ids, granted, written, entries = {}, {}, {}, {}, {}
-  local by_claim, till_text
+  local by_claim, is_held, till_text
   ${readLine}
   for index, id in ipairs(job_ids) do job_keys[index] = p .. 'job:' .. id end
   if #job_ids > 0 then
     local worker, label, till = request[1], request[2], now + wanted[2]
-    local lease = bytes_of('>I2I2', #worker + 1, label and #label + 1 or 0) .. (label or '') .. bytes_of('>I6d', now, till) .. worker
-    local leases_of, size = {}, 0
     till_text = format('%.17g', till)
     -- One entry lists the leases of the claim (move/claims.ts), unless an earlier claim of this worker has one.
     by_claim = #job_ids >= fewest and call('HEXISTS', p .. 'claims:left', worker) == 0
-    local last = by_claim and ${leasedByClaim} or ${state.processing}
-    for index, record in ipairs(call('MGET', unpack(job_keys))) do
-      local flags, high, middle, low = 255, 0, 0, 0
-      if record then flags, high, middle, low = byte(record, 1, 4) end
-      if flags > ${flags.later} or high + middle + low > 0 then
-        is_plain = false
-        break
+    -- The records of jobs that all come from lots need not be written (move/held.ts).
+    is_held = by_claim and #members == 0
+    if is_held then
+${readHeld}    else
+      local lease = bytes_of('>I2I2', #worker + 1, label and #label + 1 or 0) .. (label or '') .. bytes_of('>I6d', now, till) .. worker
+      local leases_of, size = {}, 0
+      local last = by_claim and ${leasedByClaim} or ${state.processing}
+      for index, record in ipairs(call('MGET', unpack(job_keys))) do
+        local flags, high, middle, low = 255, 0, 0, 0
+        if record then flags, high, middle, low = byte(record, 1, 4) end
+        if flags > ${flags.later} or high + middle + low > 0 then
+          is_plain = false
+          break
+        end
+        -- The record of a waiting job ends in attempt and state.
+        local attempts = sub(record, -5, -2)
+        local added = leases_of[attempts]
+        if not added then
+          added = lease .. bytes_of('>I4I2B', numbers_of('>I4', attempts) + 1, #worker + 1, last)
+          leases_of[attempts] = added
+        end
+        record = record .. added
+        granted[index + 1] = record
+        written[size + 1], written[size + 2] = job_keys[index], record
+        if not by_claim then entries[size + 1], entries[size + 2] = till_text, job_ids[index] end
+        size = size + 2
       end
-      -- The record of a waiting job ends in attempt and state.
-      local attempts = sub(record, -5, -2)
-      local added = leases_of[attempts]
-      if not added then
-        added = lease .. bytes_of('>I4I2B', numbers_of('>I4', attempts) + 1, #worker + 1, last)
-        leases_of[attempts] = added
-      end
-      record = record .. added
-      granted[index + 1] = record
-      written[size + 1], written[size + 2] = job_keys[index], record
-      if not by_claim then entries[size + 1], entries[size + 2] = till_text, job_ids[index] end
-      size = size + 2
     end
   end
   if is_plain then
     ${writeOutcomes}
     if #job_ids > 0 then
       ${takeLine}
-      call('MSET', unpack(written))
+      if is_held then
+        call('HSET', p .. 'claims:held', request[1], pack(orders))
+        call('SETNX', base .. ':layout', ${heldLayout})
+      else
+        call('MSET', unpack(written))
+      end
       if by_claim then
         call('ZADD', p .. 'claims', till_text, request[1])
         call('HSET', p .. 'claims:left', request[1], #job_ids)
@@ -94,7 +106,7 @@ ${claimOne}  end
       if call('EXISTS', p .. 'paused') == 0 then due = at ~= INF and math.max(at, now) end
     end
     ${writeOffer}
-    granted[1] = pack({ now, verdicts, {}, {}, job_ids, false, due })
+    granted[1] = pack({ now, verdicts, {}, {}, job_ids, is_held or false, due })
     return granted
   end
 end

@@ -4,9 +4,12 @@
 
 import { spreadLot } from '../move/lots.ts'
 
-/** Leaves the ids in job_ids; `members`, those of ready:0; `used`, entries of lots; `rest`, what is left of the last one. */
+/**
+ * Leaves the ids in job_ids; `members`, those of ready:0; `used`, entries of lots; `rest`, what is left of the last one; `orders`: the first
+ * order and the number of each run of jobs from lots.
+ */
 export const readLine = `
-  local members, used, rest, rest_score = {}, {}, nil, nil
+  local members, used, orders, rest, rest_score = {}, {}, {}, nil, nil
   if is_plain and slots > 0 then
     local found = call('ZRANGEBYSCORE', p .. 'ready:0', '-inf', now, 'WITHSCORES', 'LIMIT', 0, slots)
     -- The first two entries: more than one is needed by most claims of several jobs.
@@ -30,6 +33,9 @@ export const readLine = `
           if before_score and (score > before_score or score == before_score and order > before_order) then return false end
           local ids = cmsgpack.unpack(sub(entries[at], from))
           used[#used + 1] = entries[at]
+          local last = #orders
+          if last > 0 and orders[last - 1] + orders[last] == order then orders[last] = orders[last] + math.min(count, missing)
+          else orders[last + 1], orders[last + 2] = order, math.min(count, missing) end
           for index = 1, math.min(count, missing) do job_ids[#job_ids + 1] = ids[index] end
           if count > missing then
             local left = { unpack(ids, missing + 1) }
@@ -64,7 +70,7 @@ export const readLine = `
         if is_done then take_members(slots - #job_ids) end
       end
       if not is_done then
-        members, used, rest, job_ids = {}, {}, nil, {}
+        members, used, orders, rest, job_ids = {}, {}, {}, nil, {}
         local most = slots
         while most > 0 and first[1] do
           local entry, score = first[1], first[2]

@@ -2,9 +2,10 @@
 // watches, and that is not full.
 
 import { stateCodes as state } from '../../../rules/job/codes.ts'
-import { completedByHolder, completedInBatch, flags, leasedByClaim } from '../../codec/record.ts'
+import { completedByHolder, completedInBatch, flags, leasedByClaim, queuedInLot } from '../../codec/record.ts'
 import { leaveClaim } from '../move/claims.ts'
 import { mostInBatch } from '../move/ends.ts'
+import { heldLease, holdsOrder } from '../move/held.ts'
 import { keptForever } from '../move/jobs.ts'
 
 /**
@@ -25,17 +26,35 @@ export const readOutcomes = `
   -- Those with a lease of their own, and the numbers of the others by their claims (move/claims.ts). Ends that are listed together
   -- (move/ends.ts), by their instants.
   local leased, claims, batches, batch = {}, {}, count >= fewest and {}
-  local worker, attempt, fence, keep, at, at_text, at_bytes, till
+  local worker, attempt, fence, held, lease, keep, at, at_text, at_bytes, till
+  local find = string.find
+  ${holdsOrder}  -- Where the body goes on behind its first element, the token: to unpack all of it would make a string of the payload.
+  local function after_token(record, at)
+    local head, size = byte(record, at + 1, at + 2)
+    if head < 0xc0 then return at + 1 + head - 0xa0 end
+    if head == 0xd9 then return at + 2 + size end
+    return (unpack_one(record, at))
+  end
   local finished, completed = bytes_of('>I6', now), char(batches and ${completedInBatch} or ${completedByHolder})
   for index = 1, is_plain and count or 0 do
     local from, record = 5 * index, records[index]
-    if list[from - 3] ~= worker or list[from - 2] ~= attempt then
+    if list[from - 3] then
       worker, attempt = list[from - 3], list[from - 2]
-      fence = worker .. bytes_of('>I4I2', attempt, #worker + 1)
+      fence, held, lease = worker .. bytes_of('>I4I2', attempt, #worker + 1), nil, ''
     end
-    -- Only a record with the lease in force ends in the fence and one of these bytes.
-    local flags, last = 255
-    if record and sub(record, -#fence - 1, -2) == fence then flags, last = byte(record, 1), byte(record, -1) end
+    local flags, last, missing = 255, record and byte(record, -1), ''
+    if last == ${queuedInLot} then
+      -- The claim may hold the job.
+      if held == nil then
+        held = call('HGET', p .. 'claims:held', worker)
+        held = held and attempt == 1 and cmsgpack.unpack(held)
+        if held then lease = ${heldLease} end
+      end
+      if held and holds_order(held, (numbers_of('>I6', record, #record - 10))) then flags, last, missing = byte(record, 1), ${leasedByClaim}, lease end
+    -- Only a record with the lease in force ends in the fence and one of these bytes. To search there makes no string.
+    elseif record and find(record, fence, #record - #fence, true) == #record - #fence then
+      flags = byte(record, 1)
+    end
     if flags <= ${flags.later} and last == ${leasedByClaim} then claims[worker] = (claims[worker] or 0) + 1
     elseif flags <= ${flags.later} and last == ${state.processing} then leased[#leased + 1] = list[from - 4]
     else
@@ -44,8 +63,8 @@ export const readOutcomes = `
     end
     local own = list[from - 1]
     if not own then
-      local _, body = unpack_one(record, flags == ${flags.later} and 18 or 10)
-      own = body[4]
+      local _
+      _, _, _, own = cmsgpack.unpack_limit(record, 3, after_token(record, flags == ${flags.later} and 19 or 11))
       if type(own) == 'table' then own = own[1] elseif own < 0 then own = -2 - own end
     end
     if own ~= keep then
@@ -59,8 +78,8 @@ export const readOutcomes = `
       end
     end
     local result = list[from]
-    if result then records[index] = record .. finished .. at_bytes .. '\\1' .. result .. completed
-    else records[index] = record .. finished .. at_bytes .. '\\0' .. completed end
+    if result then records[index] = record .. missing .. finished .. at_bytes .. '\\1' .. result .. completed
+    else records[index] = record .. missing .. finished .. at_bytes .. '\\0' .. completed end
     ids[index], tills[index], verdicts[index] = list[from - 4], at > now and till or at <= now and expires, at == INF or at
     -- A record that is kept for 0 ms is counted nowhere.
     if tills[index] == true then
@@ -79,11 +98,22 @@ export const publishedResultBytes = 4_096
 
 /** A till of true: the record is deleted at once. */
 export const writeOutcomes = `
+  -- Of several, one MSET, then the instants: that takes two thirds of the time of a SET with an instant each.
+  local kept, size = {}, 0
   for index = 1, count do
-    local to = tills[index]
-    if not to then call('SET', keys[index], records[index])
-    elseif to == true then call('UNLINK', keys[index])
-    else call('SET', keys[index], records[index], 'PXAT', to) end
+    if tills[index] == true then call('UNLINK', keys[index])
+    else
+      kept[size + 1], kept[size + 2] = keys[index], records[index]
+      size = size + 2
+    end
+  end
+  if size == 2 and count == 1 and tills[1] then
+    call('SET', kept[1], kept[2], 'PXAT', tills[1])
+  elseif size > 0 then
+    call('MSET', unpack(kept))
+    for index = 1, count do
+      if tills[index] and tills[index] ~= true then call('PEXPIREAT', keys[index], tills[index]) end
+    end
   end
   if count > 0 then
     if #leased > 0 then call('ZREM', p .. 'leases', unpack(leased)) end

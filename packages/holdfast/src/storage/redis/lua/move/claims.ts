@@ -5,17 +5,18 @@
 //   claims:left   hash: by worker, the number of jobs that the entry still lists
 //   claims:ids    hash: by worker, the ids of all jobs of the claim, packed
 //
-// The last byte of a record (codec/record.ts) says whether the job is listed so. A job that is changed by the rules leaves the entry,
+// The last byte of a record (codec/record.ts) says whether the job is listed so; or the record says nothing of the lease (held.ts). A job that is changed by the rules leaves the entry,
 // and is listed by itself if it keeps its lease. Whatever reads leases in their order spreads the entries first.
 
 import { stateCodes as state } from '../../../rules/job/codes.ts'
-import { leasedByClaim } from '../../codec/record.ts'
+import { leasedByClaim, queuedInLot } from '../../codec/record.ts'
 
 /** `count` jobs have left the entry of `worker`. Also for the fast paths. */
 export const leaveClaim = `
     if call('HINCRBY', p .. 'claims:left', worker, -count) <= 0 then
       call('HDEL', p .. 'claims:left', worker)
       call('HDEL', p .. 'claims:ids', worker)
+      call('HDEL', p .. 'claims:held', worker)
       call('ZREM', p .. 'claims', worker)
     end
 `
@@ -45,14 +46,25 @@ ${leaveClaim}
   -- Lists the jobs of a claim by themselves. Returns their number.
   local function spread_claim(p, worker, till)
     local ids, leases = decode(call('HGET', p .. 'claims:ids', worker)) or {}, {}
+    local held = decode(call('HGET', p .. 'claims:held', worker))
     local size, last = #worker + 7, char(${leasedByClaim})
+    -- Writes its lease into a record. False if the job has left the entry, or is leased by another claim.
+    local function lease_by_itself(key)
+      if held then
+        local tail = call('GETRANGE', key, -11, -1)
+        if byte(tail, -1) ~= ${queuedInLot} or not holds_order(held, (numbers_of('>I6', tail))) then return false end
+        call('APPEND', key, lease_bytes(worker, held[1], held[2], held[3], 1))
+        return true
+      end
+      local tail = call('GETRANGE', key, -size, -1)
+      if #tail < size or sub(tail, -1) ~= last or sub(tail, 1, #worker) ~= worker
+        or numbers_of('>I2', tail, size - 2) ~= #worker + 1 then return false end
+      call('SETRANGE', key, call('STRLEN', key) - 1, char(${state.processing}))
+      return true
+    end
     for _, id in ipairs(ids) do
       local key = p .. 'job:' .. id
-      local tail = call('GETRANGE', key, -size, -1)
-      -- Others have left the entry, or are leased by another claim.
-      if #tail == size and sub(tail, -1) == last and sub(tail, 1, #worker) == worker
-        and numbers_of('>I2', tail, size - 2) == #worker + 1 then
-        call('SETRANGE', key, call('STRLEN', key) - 1, char(${state.processing}))
+      if lease_by_itself(key) then
         leases[#leases + 1], leases[#leases + 2] = till, id
         local j = jobs[key]
         if j then j.claim, j.set, j.member, j.score = nil, p .. 'leases', id, j.until_at end
@@ -60,6 +72,7 @@ ${leaveClaim}
     end
     call('HDEL', p .. 'claims:left', worker)
     call('HDEL', p .. 'claims:ids', worker)
+    call('HDEL', p .. 'claims:held', worker)
     call('ZREM', p .. 'claims', worker)
     call_many('ZADD', p .. 'leases', leases)
     return #leases / 2

@@ -61,6 +61,7 @@ local function stored(t, id)
   end
   j = { t = t, id = id, key = key }
   decode_record(j, record)
+  if j.in_lot then lease_if_held(j) end
   jobs[key] = j
   j.set, j.member, j.score, j.state_set, j.value = memberships(j)
   if j.claim then j.set = nil end

@@ -1,0 +1,201 @@
+// The fast path of a claim: due jobs that no other rule applies to. Two statements for all of one type: one reads, one writes.
+//
+// Invariant: nothing is written unless all of the jobs are plain. A lost lease, a limit, a group, or a due job with a deadline, blockers,
+// a chain or without an attempt left is seen before, and the rules decide.
+
+import { retentionOfCode } from '../../retention.ts'
+import { decodeMore, type More } from '../../rows/more.ts'
+import { isAhead, needsSlot } from '../../rules/job/ahead.ts'
+import { stateCodes, stateNames } from '../../rules/job/codes.ts'
+import type { Lease } from '../../rules/move.ts'
+import type { Bytes, ClaimedJob, ClaimRequest } from '../../storage.ts'
+import { instant } from '../rules/job.ts'
+import type { SqliteMove } from '../rules/move.ts'
+import type { SqliteType } from '../rules/type.ts'
+import type { HeldJob } from './held-jobs.ts'
+import { runOn } from './seqs.ts'
+
+/** Jobs that one statement reads, at most. */
+const mostClaimed = 1_000
+
+/** Columns that a claim reads. The last one is 1 if the job has no group, no error and no chain before it, and is not failing. */
+export const claimedColumns =
+  'seq, id, token, attempt, failures, max_attempts, priority, keep_ms, created_at, run_at, state, payload, more, ' +
+  `grp IS NULL AND chain IS NULL AND error IS NULL AND state <> ${stateCodes.failing}`
+
+type Row = readonly [
+  seq: number,
+  id: string,
+  token: string,
+  attempt: number,
+  failures: number,
+  maxAttempts: number | null,
+  priority: number,
+  keepMs: number,
+  createdAt: number,
+  runAt: number,
+  state: number,
+  payload: Bytes | number | null,
+  more: string | null,
+  isPlain: 0 | 1,
+]
+
+/** A type that may have due jobs: those read, and the number of those taken. */
+interface Line {
+  readonly type: SqliteType
+  readonly slots: number
+  /** Undefined: not read yet. A claim of few jobs does not read every type. */
+  rows: readonly Row[] | undefined
+  /** Failures at which a job without a limit of its own ends. */
+  readonly most: number
+  readonly lease: Lease
+  taken: number
+}
+
+/** The request without its outcomes. Undefined: nothing was written, and the rules must decide. */
+export function fastClaim(move: SqliteMove, request: ClaimRequest): ClaimedJob[] | undefined {
+  if (request.slots > mostClaimed) return undefined
+  const lines = linesOf(move, request)
+  const order = lines && takeInTurn(move, lines, request)
+  if (!order) return undefined
+  for (const line of lines) if (line.taken > 0) write(move, line)
+  const held: HeldJob[] = []
+  const jobs = order.map(([line, row]) => leased(move, line, row, held))
+  if (held.length > 0) move.set.held.add(request.worker, held)
+  return jobs
+}
+
+function linesOf(move: SqliteMove, { types, worker, label }: ClaimRequest): Line[] | undefined {
+  const lines: Line[] = []
+  const named = new Set<SqliteType>()
+  for (const wanted of types) {
+    const type = move.typeOf(wanted.type)
+    if (!type || type.paused) continue
+    if (named.has(type) || wanted.limits || type.flow || type.hasGroups || move.nextLost(type)) return undefined
+    named.add(type)
+    const lease = { worker, label, startedAt: move.now, until: move.now + wanted.leaseMs }
+    const { slots = Infinity, maxAttempts = Infinity } = wanted
+    lines.push({ type, slots, rows: undefined, most: maxAttempts, lease, taken: 0 })
+  }
+  return lines
+}
+
+/** One of each type in turn, as the rules do. Undefined if one of them is not plain. */
+function takeInTurn(
+  move: SqliteMove,
+  lines: readonly Line[],
+  { slots, worker }: ClaimRequest,
+): [Line, Row][] | undefined {
+  const ahead = isAhead(worker)
+  const order: [Line, Row][] = []
+  const open = [...lines]
+  for (let index = 0; open.length > 0 && order.length < slots;) {
+    if (index >= open.length) index = 0
+    const line = open[index]!
+    line.rows ??= dueRows(move, line.type, Math.min(slots - order.length, line.slots))
+    const row = line.rows[line.taken]
+    if (!row) {
+      open.splice(index, 1)
+      continue
+    }
+    if (!isPlain(move, row, line.most, ahead)) return undefined
+    order.push([line, row])
+    line.taken++
+    index++
+  }
+  return order
+}
+
+function dueRows(move: SqliteMove, type: SqliteType, slots: number): readonly Row[] {
+  const { highestBelow, dueJobs, firstDueJob } = move.set.statements
+  move.set.jobs.flush()
+  if (slots < 1) return []
+  if (slots === 1) {
+    const row = firstDueJob.get(type.tid) as unknown as Row | undefined
+    if (!row) return []
+    if (row[9] <= move.now) return [row]
+    // The first of the highest priority is due later: those of a lower one may be due.
+  }
+  let rows: readonly Row[] = []
+  let below = 1_000
+  while (rows.length < slots) {
+    const highest = highestBelow.get(type.tid, below) as unknown as [number] | undefined
+    if (!highest) break
+    below = highest[0]
+    const more = dueJobs.all(type.tid, below, move.now, slots - rows.length) as unknown as Row[]
+    rows = rows.length === 0 ? more : [...rows, ...more]
+  }
+  return rows
+}
+
+function isPlain(move: SqliteMove, row: Row, most: number, ahead: boolean): boolean {
+  const [seq, , , , failures, maxAttempts] = row
+  if (row[13] === 0 || failures >= (maxAttempts ?? most) || move.set.jobs.known(seq)) return false
+  if (row[12] === null) return true
+  const more = decodeMore(row[12])
+  return hasDataOnly(more) && !(ahead && needsSlot({ deadlineAt: undefined, attempts: more.attempts }))
+}
+
+/** The fields that a claim only hands out, and those that it leaves alone. */
+const data: ReadonlySet<string> = new Set<keyof More>([
+  'timeoutMs',
+  'trace',
+  'search',
+  'retention',
+  'snoozes',
+  'attempts',
+])
+
+const hasDataOnly = (more: More): boolean => Object.keys(more).every((name) => data.has(name))
+
+function write(move: SqliteMove, { type, rows, taken, lease }: Line): void {
+  const { leaseRange: range, leaseList: list } = move.set.statements
+  const until = instant(lease.until)
+  const written = rows!.slice(0, taken)
+  const seqs = written.map(([seq]) => seq)
+  runOn({ range, list }, [lease.worker, lease.label ?? null, lease.startedAt, until], seqs)
+  if (until < type.noLeaseEndBefore) type.noLeaseEndBefore = until
+  for (const row of written) move.set.types.count(type, stateNames[row[10]]!, -1)
+  move.set.types.count(type, 'processing', taken)
+}
+
+function leased(move: SqliteMove, { type, lease }: Line, row: Row, held: HeldJob[]): ClaimedJob {
+  const [seq, id, token, before, failures, maxAttempts, priority, keepMs, createdAt, runAt] = row
+  const payload = row[11]
+  const more = decodeMore(row[12])
+  const attempt = before + 1
+  const retention = more.retention ?? retentionOfCode(keepMs === -1 ? Infinity : keepMs)
+  const hasMore = row[12] !== null
+  held.push({ type, id, seq, lease, attempt, failures, keepMs: retention.completedMs, runAt, hasMore })
+  if (move.hasListeners(type)) move.event({ type, id, lease }, 'processing', failures + 1)
+  const chain = { type: type.name, id }
+  return {
+    type: type.name,
+    id,
+    worker: lease.worker,
+    attempt,
+    token,
+    payload: typeof payload === 'number' ? move.set.readPayload(seq) : (payload ?? undefined),
+    failures,
+    snoozes: more.snoozes ?? 0,
+    maxAttempts: maxAttempts ?? undefined,
+    timeoutMs: more.timeoutMs,
+    priority,
+    group: undefined,
+    weight: undefined,
+    retention,
+    trace: more.trace,
+    createdAt,
+    runAt,
+    startedAt: lease.startedAt,
+    leaseUntil: lease.until,
+    error: undefined,
+    chain,
+    chainIndex: 0,
+    root: chain,
+    origin: undefined,
+    blockers: none,
+  }
+}
+
+const none: ClaimedJob['blockers'] = []
