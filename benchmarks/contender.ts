@@ -15,6 +15,8 @@ export interface Contender {
   readonly isPeer: boolean
   /** Not a product, but the moves of Holdfast on the raw client: what the backend allows. Its peers are not compared with it. @default false */
   readonly isLimit?: boolean
+  /** A limit that hands jobs over to idle workers: one without that looks for jobs again and again, so has no latency to compare with. @default false */
+  readonly handsOver?: boolean
   /** The only cases it takes part in. @default all that it supports */
   readonly cases?: readonly string[]
   /** Its configuration and the differences from its defaults, printed with the results. */
@@ -62,6 +64,8 @@ export interface Session {
   addMany?(jobs: readonly { readonly id: string; readonly payload: Payload }[]): Promise<void>
   /** Adds a job and waits for its result. */
   request?(id: string, payload: Payload): Promise<unknown>
+  /** Before a filled queue is drained, and not measured: a contender that decides by statistics gets them, as after some seconds of work. */
+  prepare?(concurrency: number): Promise<void>
   /** Starts a worker with a no-op handler; may be called again for another worker. */
   consume(concurrency: number, watch: Watch): Promise<void>
   /** Resolves when all expired data is deleted. */

@@ -8,7 +8,7 @@ export interface Flags {
   readonly drivers: readonly string[]
   /** Empty: all. */
   readonly cases: readonly string[]
-  /** Parts of names of variants. Empty: all. */
+  /** Parts of names of variants, or = and a name. Empty: all. */
   readonly variants: readonly string[]
   readonly peers: boolean
   readonly rounds: number
@@ -29,7 +29,7 @@ npm run bench -- [options]
 
   --driver <name>    only this driver; may be given again      ${drivers.join(', ')}
   --case <name>      only this case; may be given again        ${cases.join(', ')}
-  --variant <text>   only variants with this text in their name; may be given again
+  --variant <text>   only variants with this text in their name, or with exactly this name: --variant "=serial"; may be given again
   --peers            also the peers, alternating with Holdfast; installs them into benchmarks/ on first use
   --rounds <n>       number of rounds; medians and ranges are shown               default 3
   --jobs <n>         jobs per measurement, or as many as its seconds allow        default 20000

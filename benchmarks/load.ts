@@ -26,6 +26,8 @@ export interface Limits {
   readonly seconds: number
   /** Records of the case operate. @default 1_000_000 */
   readonly records?: number
+  /** Nothing of this run is measured. @default false */
+  readonly isWarmUp?: boolean
 }
 
 /** A number of jobs with its wall-clock and CPU time. */

@@ -79,8 +79,9 @@ function isWanted(wanted: readonly string[], name: string): boolean {
   return wanted.length === 0 || wanted.includes(name)
 }
 
+/** @param parts a part of the name, or all of it behind an = */
 function isNamed(parts: readonly string[], name: string): boolean {
-  return parts.length === 0 || parts.some((part) => name.includes(part))
+  return parts.length === 0 || parts.some((part) => (part[0] === '=' ? name === part.slice(1) : name.includes(part)))
 }
 
 function describe({ name, driver, isPeer, configuration, durability, package: packageName }: Contender): Described {

@@ -81,8 +81,10 @@ function compare(
   }
 }
 
-const isAboveLimit = ({ ratio }: Target, other: Entry, limit: Entry): boolean =>
-  ratio?.atLeast !== undefined && ratio.atLeast * spreadOf(other.values).median > spreadOf(limit.values).median
+function isAboveLimit({ ratio: { atLeast, atMost } = {} }: Target, other: Entry, limit: Entry): boolean {
+  const [theirs, possible] = [other, limit].map(({ values }) => spreadOf(values).median) as [number, number]
+  return (atLeast !== undefined && atLeast * theirs > possible) || (atMost !== undefined && atMost * theirs < possible)
+}
 
 /** The valid entries of others with the same durability. */
 function othersOf(ours: Entry, { driver, entries }: Row, { contenders }: Results): readonly Entry[] {
@@ -93,16 +95,23 @@ function othersOf(ours: Entry, { driver, entries }: Row, { contenders }: Results
   )
 }
 
-/** What the backend allows, if it was measured. */
+/** What the backend allows, if it was measured: by the best of the limit's ways. */
 export const limitOf = (ours: Entry, row: Row, results: Results): Entry | undefined =>
-  othersOf(ours, row, results).find(({ isLimit }) => isLimit)
+  best(
+    othersOf(ours, row, results).filter(({ isLimit }) => isLimit),
+    row,
+  )
 
 /** The best peer of the same durability. */
-export function bestPeer(ours: Entry, row: Row, results: Results): Entry | undefined {
-  const { unit } = row
-  const peers = othersOf(ours, row, results).filter(({ isLimit }) => !isLimit)
+export const bestPeer = (ours: Entry, row: Row, results: Results): Entry | undefined =>
+  best(
+    othersOf(ours, row, results).filter(({ isLimit }) => !isLimit),
+    row,
+  )
+
+function best(entries: readonly Entry[], { unit }: Row): Entry | undefined {
   const sign = moreIsBetter(unit) ? -1 : 1
-  return peers.toSorted((a, b) => sign * (spreadOf(a.values).median - spreadOf(b.values).median))[0]
+  return entries.toSorted((a, b) => sign * (spreadOf(a.values).median - spreadOf(b.values).median))[0]
 }
 
 /** The baseline variant of the same contender. */

@@ -22,6 +22,7 @@ function withConcurrency(concurrency: number): Variant {
 async function measure(contender: Contender, concurrency: number, limits: Limits): Promise<readonly Measure[]> {
   const session = await contender.setup(usualSettings, newPlace())
   const { jobs } = await addInFlight(session, 100, limits)
+  await session.prepare?.(concurrency)
   globalThis.gc?.()
   const tally = new Tally({ jobs, seconds: limits.seconds })
   const stop = startClock()

@@ -20,7 +20,7 @@ export const scale: Case = {
   about:
     'A filled queue drained by one and by two worker processes with concurrency 100 (per core in use: by the CPU time of the workers); the cost of a claim and of an add ' +
     'through the storage contract by the number of types that the worker has, of types beside its own, and of groups, as in backlog; and the growth of the heap ' +
-    'over 1,000,000 jobs (50 times --jobs) after a tenth of them, with results that expire at once. Ratios are to the first of each kind.',
+    'over 1,000,000 jobs (50 times --jobs) after a tenth as many, with results that expire at once. Ratios are to the first of each kind.',
   variants: [
     processes(processesBaseline, 1),
     processes('2 worker processes', 2),

@@ -31,8 +31,8 @@ export const steady: Case = {
     },
     {
       name: 'latency at 100 jobs/s',
-      // It has no hints: its latency is that of its polls.
-      isOf: ({ isLimit }) => !isLimit,
+      // Without hints a limit has the latency of its polls.
+      isOf: ({ isLimit, handsOver }) => !isLimit || handsOver === true,
       run: latency,
     },
   ],

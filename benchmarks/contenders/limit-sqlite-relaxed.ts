@@ -1,3 +1,4 @@
 import { limitOnSqlite } from '../sessions/limit-sqlite.ts'
+import { bySlots } from '../sessions/limit.ts'
 
-export const contender = limitOnSqlite('limit relaxed', 'relaxed')
+export const contender = limitOnSqlite('relaxed', bySlots)

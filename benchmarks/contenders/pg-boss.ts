@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Contender } from '../contender.ts'
 import { pgBossLimited } from '../limits/pg-boss.ts'
 import type { Payload } from '../load.ts'
@@ -6,6 +7,9 @@ import { watchRecords } from '../sessions/recorded.ts'
 
 /** Matches its statement that completes a batch; the answer has the number of jobs. */
 const completes = /SET completed_on = [\s\S]*state = 'completed'/
+
+/** It reads its statistics every second, and keeps them as long. */
+const statisticsMs = 2_200
 
 export const contender: Contender = {
   name: 'pg-boss',
@@ -52,7 +56,15 @@ export const contender: Contender = {
       deleteAfterSeconds: Math.max(1, Math.round(resultTtlMs / 1_000)),
     })
     const bosses = [producer]
+    let single: Promise<typeof producer> | undefined
     return {
+      // One job at a time: it fetches without a pause while its statistics, of the last second, say that jobs wait.
+      async prepare(concurrency) {
+        if (concurrency > 1) return
+        const boss = await (single ??= open(true))
+        await boss.supervise(queueName)
+        await sleep(statisticsMs)
+      },
       async add(_, payload) {
         if ((await producer.send(queueName, payload)) === null) throw new Error('a job was not accepted')
       },
@@ -68,7 +80,7 @@ export const contender: Contender = {
           onCompleted,
         )
         // A hundred idle workers are workers of one instance, as in its docs.
-        const boss = isIdle ? producer : await open(concurrency === 1)
+        const boss = isIdle ? producer : await ((concurrency === 1 && single) || open(concurrency === 1))
         if (boss !== producer) bosses.push(boss)
         const polling =
           concurrency === 1

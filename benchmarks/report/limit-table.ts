@@ -28,12 +28,12 @@ export function withLimitTable(page: string, all: readonly Results[]): string {
 function section(results: Results, drivers: readonly string[]): string {
   const { machine, rounds, date, command } = results
   const lines = results.rows
-    .filter((row) => drivers.includes(row.driver) && row.unit === 'jobs/s')
+    .filter(({ driver, unit, measure }) => drivers.includes(driver) && (unit === 'jobs/s' || measure === 'p50'))
     .flatMap((row) => row.entries.filter(({ isPeer }) => !isPeer).flatMap((ours) => lineOf(ours, row, results)))
   return [
     `${machine.cores} cores (${machine.cpu}), Node ${machine.node}; ${rounds} rounds, medians; ${date.slice(0, 10)}; \`${command}\`.`,
     [
-      '| jobs/s | | Holdfast | limit | of the limit | best peer | to the peer |',
+      '| | jobs/s, or p50 in ms | Holdfast | limit | of the limit | best peer | to the peer |',
       '|---|---|--:|--:|--:|--:|--:|',
       ...lines,
     ].join('\n'),
@@ -41,6 +41,10 @@ function section(results: Results, drivers: readonly string[]): string {
 }
 
 const median = ({ values }: Entry): string => numeral(spreadOf(values).median)
+
+/** Which way of the limit it is, if not the first (contenders/limit-*.ts). */
+const wayOf = ({ contender }: Entry): string =>
+  / (ahead|handed over)/.exec(contender)?.[0].replace(/ (.+)/, ' ($1)') ?? ''
 
 function lineOf(ours: Entry, row: Row, results: Results): string[] {
   const limit = limitOf(ours, row, results)
@@ -52,9 +56,9 @@ function lineOf(ours: Entry, row: Row, results: Results): string[] {
   }
   const cells = [
     `${row.driver}: ${ours.contender}`,
-    `${row.case}, ${row.variant}`,
+    `${row.case}, ${row.variant}${row.unit === 'ms' ? ', p50 (ms)' : ''}`,
     median(ours),
-    median(limit),
+    `${median(limit)}${wayOf(limit)}`,
     ratio(limit),
     peer ? `${median(peer)} (${peer.contender})` : '–',
     peer ? ratio(peer) : '–',

@@ -49,8 +49,8 @@ the tables show the median of the rounds with its range.
 - **Read the ratios, not the figures:** another machine gives other figures.
 - A ratio compares Holdfast with the best peer of the same durability (full: accepted jobs survive a power cut; relaxed: the end of every
   process), or with the named peer. Its range is that of the single rounds.
-- **limit** is the smallest program on the raw client that makes the same durable moves. A goal against a peer that lies above it is marked, and the
-  goal against the limit decides.
+- **limit** is the smallest program on the raw client that makes the same durable moves, in up to three ways; the best one counts. A goal against a peer
+  that lies above it is marked, and the goal against the limit decides.
 - A result counts only if every job ran exactly once. Handlers do nothing; payloads are about 100 bytes of JSON.
 - CPU is the sum over all threads of all processes, without servers.
 

@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { Contender, Durability } from '../contender.ts'
-import { type BareJob, limitCases, limitSession } from './limit.ts'
+import { type Ahead, type BareJob, bySlots, limitSession } from './limit.ts'
 
 const schema = `
 CREATE TABLE IF NOT EXISTS jobs (
@@ -20,21 +20,21 @@ const lease = `
 UPDATE jobs SET state = 1, lease_until = ? WHERE seq IN (SELECT seq FROM jobs WHERE state = 0 ORDER BY seq LIMIT ?)
 RETURNING CAST(seq AS TEXT) AS id, payload`
 
-export function limitOnSqlite(name: string, durability: Durability): Contender {
+export function limitOnSqlite(durability: Durability, ahead: Ahead): Contender {
   const synchronous = durability === 'full' ? 'FULL' : 'NORMAL'
   return {
-    name,
+    name: durability === 'full' ? ahead.name : `${ahead.name} relaxed`,
     driver: 'sqlite',
     package: 'node',
     isPeer: true,
     isLimit: true,
-    cases: limitCases,
+    cases: ahead.cases,
     isShared: true,
     durability,
-    configuration: `node:sqlite, WAL, synchronous ${synchronous}; one transaction per insert, one per turn with all slots`,
+    configuration: `node:sqlite, WAL, synchronous ${synchronous}; one transaction per insert, one per turn, ${ahead === bySlots ? 'with all slots' : ahead.about}`,
 
     async setup({ leaseMs }, place) {
-      const database = new DatabaseSync(join(place, 'jobs.db'))
+      const database = new DatabaseSync(join(place, 'jobs.db'), { timeout: 5_000 })
       database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = ${synchronous}; ${schema}`)
       const [inserting, ending, leasing, begin, commit] = [insert, end, lease, 'BEGIN IMMEDIATE', 'COMMIT'].map(
         (text) => database.prepare(text),
@@ -56,6 +56,7 @@ export function limitOnSqlite(name: string, durability: Durability): Contender {
           close: async () => database.close(),
         },
         1,
+        ahead,
       )
     },
   }

@@ -1,5 +1,5 @@
-// What all contenders on Postgres share: a private server per place, with its default durability, on the disk where
-// everything is measured; and its own statistics.
+// What all contenders on Postgres share: a private server per measurement, with its default durability, on the disk where everything is
+// measured, and a database per place: a server would take longer to start than some measurements. And the server's own statistics.
 
 import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -23,13 +23,13 @@ export interface PlaceOnPostgres {
   readonly observed: Pick<Session, 'calls'> & Required<Pick<Session, 'storedBytes' | 'hold' | 'deadRows'>>
 }
 
-/** The first caller at a place starts its server and writes its port into the place. */
+/** The first caller at a place makes its database and writes its URL into the place. */
 export async function postgresAt(
   place: string,
   { countCalls }: Pick<Settings, 'countCalls'>,
 ): Promise<PlaceOnPostgres> {
   const note = join(place, 'postgres-url')
-  if (!existsSync(note)) writeFileSync(note, (await startNext(place, countCalls)).url)
+  if (!existsSync(note)) writeFileSync(note, await nextDatabase(place, countCalls))
   const url = readFileSync(note, 'utf8')
   return { url, observed: observe(url) }
 }
@@ -46,18 +46,28 @@ function serverVersion(): string {
 }
 
 /** The server of this process, which ends with the process. */
-let running: PostgresServer | undefined
+let running: { readonly server: PostgresServer; readonly countsCalls: boolean; databases: number } | undefined
 
-/** A new place ends the server of the previous one. */
-async function startNext(place: string, countsCalls: boolean): Promise<PostgresServer> {
-  await running?.stop()
+/** Resolves with its URL. */
+async function nextDatabase(place: string, countsCalls: boolean): Promise<string> {
+  if (running?.countsCalls !== countsCalls) {
+    await running?.server.stop()
+    running = { server: await start(place, countsCalls), countsCalls, databases: 0 }
+  }
+  const { url } = running.server
+  const name = `place_${++running.databases}`
+  await ask(url, `CREATE DATABASE ${name}`)
+  const own = new URL(name, url).href
+  if (countsCalls) await ask(own, 'CREATE EXTENSION pg_stat_statements')
+  return own
+}
+
+function start(place: string, countsCalls: boolean): Promise<PostgresServer> {
   // On the disk where a sync has its real cost; and the server may have to run as another user.
   process.env['TMPDIR'] = place
   for (const folder of [dirname(place), place]) chmodSync(folder, 0o755)
   const counting = countsCalls && { shared_preload_libraries: 'pg_stat_statements' }
-  running = await startPostgres({ fsync: true, settings: { max_connections: String(connections), ...counting } })
-  if (counting) await ask(running.url, 'CREATE EXTENSION pg_stat_statements')
-  return running
+  return startPostgres({ fsync: true, settings: { max_connections: String(connections), ...counting } })
 }
 
 function observe(url: string): PlaceOnPostgres['observed'] {
@@ -90,7 +100,8 @@ async function calls(url: string): Promise<Calls> {
   const rows = await ask<{ verb: string; calls: string }>(
     url,
     `SELECT lower(substring(query from '\\w+')) AS verb, sum(calls) AS calls
-     FROM pg_stat_statements WHERE query NOT LIKE '%pg_stat_statements%' GROUP BY 1`,
+     FROM pg_stat_statements WHERE query NOT LIKE '%pg_stat_statements%'
+       AND dbid = (SELECT oid FROM pg_database WHERE datname = current_database()) GROUP BY 1`,
   )
   return Object.fromEntries(rows.map(({ verb, calls: count }) => [verb, Number(count)]))
 }

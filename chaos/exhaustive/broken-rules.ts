@@ -13,6 +13,8 @@ export const brokenRules: Readonly<Record<string, Rules>> = {
   'late holder refused': broken({ acceptsLate: false }),
   'repeat not recognised': broken({ knowsRepeats: false }),
   'lost lease not counted': broken({ countsLostLeases: false }),
+  'unstarted job charged': broken({ sparesUnstarted: false }),
+  'held ahead again after a loss': broken({ keepsForSlot: false }),
   'retry undoes a cancel': broken({ keepsCancelling: false }),
   'heartbeat revives': broken({ refusesHeartbeatsOfEnded: false }),
   'claim ignores leases': broken({ respectsLeases: false }),

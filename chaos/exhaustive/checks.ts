@@ -34,7 +34,7 @@ export function checkCall(
   if (call.verb === 'recover' && isChanged && !isTerminal(before.state)) {
     const isLost = before.state === 'held' && before.over
     check(isLost, 'S4: a lease was taken back that was not over, or not the one that was seen')
-    check(!isLost || after.failures === before.failures + 1, 'S17: a lost lease was not counted')
+    if (isLost) checkLoss(before, after, check)
   }
   if (call.verb === 'cancel') {
     check(answer.verdict !== 'cancelled' || after.state === 'cancelled', 'S9: told cancelled, and is not')
@@ -79,6 +79,12 @@ function checkHolder(
   }
 }
 
+/** It costs an attempt, except if the job was held ahead, and no heartbeat says that it was started. */
+function checkLoss(before: Job, after: Job, check: Check): void {
+  if (before.unstarted) check(after.failures === before.failures, 'S17: a job that may not have run was charged for it')
+  else check(after.failures === before.failures + 1, 'S17: a lost lease was not counted')
+}
+
 function checkClaim(
   before: Job,
   { job: after, verdict, fence }: Answer,
@@ -89,9 +95,16 @@ function checkClaim(
   const wasHeld = before.state === 'held'
   const isClaimed = verdict === 'claimed'
   check(!wasHeld || before.over || after.holder === before.holder, 'S4: a job was claimed while it was held')
-  if (wasHeld && before.over) check(after.failures === before.failures + 1, 'S17: a lost lease was not counted')
+  if (wasHeld && before.over) checkLoss(before, after, check)
   if (!isClaimed) return
-  check(before.failures + (wasHeld ? 1 : 0) < maxAttempts, 'S17: a job without an attempt left was claimed')
+  const charged = wasHeld && !before.unstarted ? 1 : 0
+  check(before.failures + charged < maxAttempts, 'S17: a job without an attempt left was claimed')
+  const wasLostAhead = before.ended.some(({ how, fence: lost }) => how === 'stalled' && lost.ahead)
+  const isLostAhead = wasHeld && before.over && before.holder!.ahead === true
+  check(
+    !fence!.ahead || !(before.slotOnly || wasLostAhead || isLostAhead),
+    'S17: a job that may have ended its process was held ahead again',
+  )
   check(!before.cancelling, 'S9: a job was claimed that was asked to stop')
   check(after.attempt > before.attempt, 'S5: the attempt does not grow')
   for (const other of used()) check(!isSame(other, fence!), 'S5: a fence was given twice')

@@ -24,6 +24,8 @@ export interface Size {
   readonly lives: number
   /** Runs of a worker at the same time: of the second one it may not know that the first has lost its lease. */
   readonly slots: number
+  /** Workers claim ahead of a free slot, too. */
+  readonly ahead?: boolean
   readonly crashes: number
   readonly failovers: number
 }
@@ -101,6 +103,7 @@ function* claims(state: State, index: number, job: Job, size: Size, rules: Rules
     if (runs.length >= size.slots) continue
     const fence = { worker, start, claim: rules.numbersClaims ? freshClaim(state, worker, start, job.attempt + 1) : 0 }
     yield* call(state, index, worker, { verb: 'claim', fence }, size, rules)
+    if (size.ahead) yield* call(state, index, worker, { verb: 'claim', fence: { ...fence, ahead: true } }, size, rules)
   }
 }
 

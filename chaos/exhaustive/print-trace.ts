@@ -9,7 +9,8 @@ export function linesOf(trace: readonly Step[]): string[] {
     if (move.what !== 'call')
       return `${number} job ${move.job}: ${move.what === 'looks' ? 'a recovery sees a lost lease' : 'its lease ends'}`
     const { call, by, fate } = move
-    const detail = 'outcome' in call ? ` ${call.outcome}` : 'mode' in call ? ` (${call.mode})` : ''
+    const isAhead = call.verb === 'claim' && call.fence.ahead
+    const detail = 'outcome' in call ? ` ${call.outcome}` : 'mode' in call ? ` (${call.mode})` : isAhead ? ' ahead' : ''
     const attempt = 'fence' in call && 'attempt' in call.fence ? ` of attempt ${call.fence.attempt}` : ''
     const who = by === undefined ? '' : `worker ${by}: `
     const answer =

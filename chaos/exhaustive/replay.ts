@@ -2,18 +2,22 @@
 // a clock of its own, so that the lease of one can end alone.
 
 import { MemoryStorage } from 'holdfast'
-import type { Outcome } from 'holdfast/storage'
+import { aheadWorker, type Outcome } from 'holdfast/storage'
 import { fakeClock } from 'holdfast/testing'
 import type { Step } from './moves.ts'
 import { type Fence, firstState, type Job } from './state.ts'
 import { type StorageCall, soundRules } from './storage-rules.ts'
 
 const leaseMs = 1_000
+/** Of a heartbeat, longer than any lease ahead: by the length of the lease the storage knows that a job that was held ahead was started. */
+const extendedMs = 3_000
 const ref = { type: 'job', id: 'a' }
 const retention = { completedMs: 1e9, failedMs: 1e9, cancelledMs: 1e9 }
 
-const nameOf = ({ worker, start, claim }: Omit<Fence, 'attempt'>, number: number): string =>
-  `${worker}/${start}/${claim}/${number}`
+function nameOf({ worker, start, claim, ahead }: Omit<Fence, 'attempt'>, number: number): string {
+  const name = `${worker}/${start}/${claim}/${number}`
+  return ahead ? aheadWorker(name) : name
+}
 
 /** One job: its calls can be made again on an empty storage, which is how a failover forgets the last one. */
 class ReplayedJob {
@@ -34,7 +38,7 @@ class ReplayedJob {
   }
 
   async leaseEnds(): Promise<void> {
-    const pass = (): Promise<void> => this.#clock.advance(leaseMs)
+    const pass = (): Promise<void> => this.#clock.advance(extendedMs)
     this.#done.push(pass)
     await pass()
   }
@@ -72,7 +76,8 @@ class ReplayedJob {
         return jobs.length === 1 ? 'claimed' : 'nothing'
       }
       case 'extend':
-        return (await storage.extend([{ ...ref, worker, attempt: call.fence.attempt, leaseMs }]))[0]!.verdict
+        return (await storage.extend([{ ...ref, worker, attempt: call.fence.attempt, leaseMs: extendedMs }]))[0]!
+          .verdict
       case 'settle': {
         const outcome = { ...ref, worker, attempt: call.fence.attempt, kind: call.outcome, delayMs: 0 }
         if (call.outcome !== 'retry') delete (outcome as Partial<typeof outcome>).delayMs

@@ -7,6 +7,8 @@ const alone = { jobs: 1, workers: 1, attempts: 2, lives: 2, slots: 2, crashes: 1
 export const sizes = {
   /** Small enough for every commit. */
   small: alone,
+  /** Claims ahead of a free slot, too. */
+  ahead: { ...alone, ahead: true },
   /** One worker that runs a job twice at the same time, and an id with two lives. */
   lives: { ...alone, attempts: 3 },
   /** 2 jobs, 2 workers, 3 attempts. */
@@ -16,4 +18,4 @@ export const sizes = {
 } as const satisfies Record<string, Size>
 
 /** In which the counterexamples of broken rules are looked for. */
-export const searched: Size = { ...alone, workers: 2, attempts: 3 }
+export const searched: Size = { ...alone, workers: 2, attempts: 3, ahead: true }

@@ -6,6 +6,8 @@ export interface Fence {
   readonly worker: number
   readonly start: number
   readonly claim: number
+  /** It claims ahead of a free slot. */
+  readonly ahead?: boolean
   readonly attempt: number
 }
 
@@ -40,6 +42,10 @@ export interface Job {
   readonly holder?: Fence | undefined
   /** The lease of the holder is over. */
   readonly over: boolean
+  /** Held ahead, and no heartbeat has said that it was started. */
+  readonly unstarted: boolean
+  /** A lease ahead of a free slot was lost: it is claimed for a free slot only. */
+  readonly slotOnly: boolean
   readonly ended: readonly EndedAttempt[]
 }
 
@@ -65,7 +71,17 @@ export interface State {
   readonly failovers: number
 }
 
-const newJob: Job = { state: 'waiting', life: 1, attempt: 0, failures: 0, cancelling: false, over: false, ended: [] }
+const newJob: Job = {
+  state: 'waiting',
+  life: 1,
+  attempt: 0,
+  failures: 0,
+  cancelling: false,
+  over: false,
+  unstarted: false,
+  slotOnly: false,
+  ended: [],
+}
 
 /** The record of a new add. */
 export const addedJob = (life: number): Job => ({ ...newJob, life })
@@ -107,8 +123,8 @@ export function pruned(state: State): State {
 
 // ── one text per state, and one for all states that differ only in the names of jobs and workers ─────────────────────
 
-const codeOf = ({ worker, start, claim, attempt }: Fence, order: readonly number[]): number =>
-  1 + order.indexOf(worker) + 2 * (start + 4 * (claim + 8 * attempt))
+const codeOf = ({ worker, start, claim, ahead, attempt }: Fence, order: readonly number[]): number =>
+  1 + order.indexOf(worker) + 2 * (start + 4 * (claim + 8 * (attempt + (ahead ? 8 : 0))))
 
 function textOf(
   { jobs, workers, seen, crashes, failovers }: State,
@@ -122,8 +138,9 @@ function textOf(
     seen ? codeOf(seen.fence, order) : 0,
   ]
   for (const place of jobOrder) {
-    const { state, life, attempt, failures, cancelling, holder, over, ended } = jobs[place]!
-    codes.push(jobStates.indexOf(state), life, attempt, failures, (cancelling ? 1 : 0) + (over ? 2 : 0))
+    const { state, life, attempt, failures, cancelling, holder, over, unstarted, slotOnly, ended } = jobs[place]!
+    const bits = [cancelling, over, unstarted, slotOnly].reduce((sum, bit, index) => sum + (bit ? 1 << index : 0), 0)
+    codes.push(jobStates.indexOf(state), life, attempt, failures, bits)
     codes.push(holder ? codeOf(holder, order) : 0, ended.length)
     const kept = ended.map((one) => [
       codeOf(one.fence, order),

@@ -24,6 +24,10 @@ export interface Rules {
   readonly knowsRepeats: boolean
   /** A lost lease counts as a failure. */
   readonly countsLostLeases: boolean
+  /** Not if it was held ahead, and its job may not have been started. */
+  readonly sparesUnstarted: boolean
+  /** After that, a job is claimed for a free slot only: it may be the one that ends its process. */
+  readonly keepsForSlot: boolean
   /** A job that was asked to stop ends by anything but its completion as cancelled. */
   readonly keepsCancelling: boolean
   /** A heartbeat of an ended job is refused. */
@@ -43,6 +47,8 @@ export const soundRules: Rules = {
   acceptsLate: true,
   knowsRepeats: true,
   countsLostLeases: true,
+  sparesUnstarted: true,
+  keepsForSlot: true,
   keepsCancelling: true,
   refusesHeartbeatsOfEnded: true,
   respectsLeases: true,
@@ -96,15 +102,16 @@ const isFree = ({ state }: Job): boolean => state === 'failed' || state === 'can
 function claim(job: Job, name: Omit<Fence, 'attempt'>, rules: Rules): Answer {
   const isTaken = job.state === 'held' && !job.over && rules.respectsLeases
   const free = job.state === 'held' && !isTaken ? takenBack(job, rules) : job
-  if (free.state !== 'waiting') return { job: free, verdict: 'nothing' }
+  if (free.state !== 'waiting' || (name.ahead && free.slotOnly)) return { job: free, verdict: 'nothing' }
   const fence: Fence = { ...name, attempt: free.attempt + 1 }
-  const held: Job = { ...free, state: 'held', attempt: fence.attempt, holder: fence, over: false }
+  const unstarted = name.ahead === true
+  const held: Job = { ...free, state: 'held', attempt: fence.attempt, holder: fence, over: false, unstarted }
   return { job: held, verdict: 'claimed', fence }
 }
 
 function extend(job: Job, fence: Fence, rules: Rules): Answer {
   if (job.state === 'held' && rules.isHolder(job.holder!, fence)) {
-    return { job: { ...job, over: false }, verdict: job.cancelling ? 'cancelling' : 'extended' }
+    return { job: { ...job, over: false, unstarted: false }, verdict: job.cancelling ? 'cancelling' : 'extended' }
   }
   if (isTerminal(job.state) && !rules.refusesHeartbeatsOfEnded)
     return { job: { ...job, state: 'held', holder: fence, over: false }, verdict: 'extended' }
@@ -133,14 +140,16 @@ function stateAfter({ cancelling }: Job, outcome: Outcome, failures: number, rul
 /** Ends the attempt of the holder. */
 function endedBy(job: Job, how: EndedAttempt['how'], state: JobState): Job {
   const ended = [...job.ended, { fence: job.holder!, how, state }]
-  return { ...job, state, holder: undefined, over: false, cancelling: false, ended }
+  return { ...job, state, holder: undefined, over: false, cancelling: false, unstarted: false, ended }
 }
 
 function takenBack(job: Job, rules: Rules): Job {
-  const failures = job.failures + (rules.countsLostLeases ? 1 : 0)
+  const isSpared = job.unstarted && rules.sparesUnstarted
+  const failures = job.failures + (rules.countsLostLeases && !isSpared ? 1 : 0)
   const isLast = failures >= rules.maxAttempts
   const state = job.cancelling && rules.keepsCancelling ? 'cancelled' : isLast ? 'failed' : 'waiting'
-  return { ...endedBy(job, 'stalled', state), failures }
+  const slotOnly = rules.keepsForSlot && (job.slotOnly || job.holder!.ahead === true)
+  return { ...endedBy(job, 'stalled', state), failures, slotOnly }
 }
 
 /** @param fence of the lease that the recovery saw */

@@ -1,0 +1,4 @@
+import { limitOnSqlite } from '../sessions/limit-sqlite.ts'
+import { claimsAhead } from '../sessions/limit.ts'
+
+export const contender = limitOnSqlite('relaxed', claimsAhead(100, 50))
