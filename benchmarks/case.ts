@@ -25,7 +25,7 @@ export interface Variant {
   readonly execArgv?: readonly string[]
   /** Seconds that it may take for filling, beside the usual time limit. @default 0 */
   readonly fillSeconds?: number
-  /** An unmeasured run before, so that the code is compiled. undefined: the run warms up itself or needs no warm-up. */
+  /** Unmeasured runs before, until their time is over, so that the code is compiled. undefined: the run warms up itself or needs no warm-up. */
   readonly warmUp?: (limits: Limits) => Limits
   /** Seconds for which a short run is repeated in the same process; the median counts. undefined: one run. */
   readonly repeatFor?: (limits: Limits) => number
@@ -57,8 +57,8 @@ export type Unit =
 /** For rates and shares more is better, for every other unit less. */
 export const moreIsBetter = (unit: Unit): boolean => unit === 'jobs/s' || unit === '%'
 
-/** Settings of variants measured in jobs: a warm-up of half the time, 2 s at most, with the same number of jobs, and repetitions. */
+/** Settings of variants measured in jobs: a warm-up of the same time, 2 s at most, in runs of the same number of jobs, and repetitions. */
 export const byJobs = {
-  warmUp: ({ jobs, seconds }: Limits): Limits => ({ jobs, seconds: Math.min(seconds / 2, 2), isWarmUp: true }),
+  warmUp: ({ jobs, seconds }: Limits): Limits => ({ jobs, seconds: Math.min(seconds, 2), isWarmUp: true }),
   repeatFor: ({ seconds }: Limits): number => Math.min(1.5 * seconds, 3),
 } as const satisfies Partial<Variant>

@@ -2,8 +2,8 @@
 // Started by measure.ts, which sends a Task and receives an Answer.
 
 import { cases } from './cases/index.ts'
-import type { Measure } from './case.ts'
-import { contenderIn } from './contender.ts'
+import type { Measure, Variant } from './case.ts'
+import { contenderIn, type Entrant } from './contender.ts'
 import type { Limits } from './load.ts'
 import { median } from './statistics.ts'
 
@@ -39,7 +39,7 @@ async function answer(): Promise<Answer> {
 async function run(task: Task): Promise<readonly Measure[] | undefined> {
   const variant = cases.find(({ name }) => name === task.case)!.variants.find(({ name }) => name === task.variant)!
   const contender = await contenderIn(task.contender)
-  if (variant.warmUp) await variant.run(contender, variant.warmUp(task.limits))
+  if (variant.warmUp) await warmUp(contender, variant, variant.warmUp(task.limits))
   const until = performance.now() + (variant.repeatFor?.(task.limits) ?? 0) * 1_000
   const runs: (readonly Measure[])[] = []
   do {
@@ -49,4 +49,11 @@ async function run(task: Task): Promise<readonly Measure[] | undefined> {
     runs.push(measures)
   } while (performance.now() < until)
   return runs[0]!.map((measure, index) => ({ ...measure, value: median(runs.map((found) => found[index]!.value)) }))
+}
+
+/** Repeated until its time is over: a contender that is twice as fast would else be measured when its code has run for half as long. */
+async function warmUp(contender: Entrant, variant: Variant, limits: Limits): Promise<void> {
+  const until = performance.now() + limits.seconds * 1_000
+  do await variant.run(contender, limits)
+  while (performance.now() < until)
 }
