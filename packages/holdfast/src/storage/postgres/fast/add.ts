@@ -78,8 +78,8 @@ export function fastAddStatement(
 }
 
 /** The column with the existing job; and, of an add by itself, whether some worker offers slots of the type of all jobs (hand-over.ts). */
-export const existingCell = 3
-export const offeredCell = 4
+const existingCell = 3
+const offeredCell = 4
 
 /** Whether only the ids decide about these jobs. */
 export const isFastAdd = (jobs: readonly NewJob[]): boolean =>
