@@ -2,6 +2,7 @@
 
 import { stateCodes as state } from '../../rules/job/codes.ts'
 import { flags } from '../codec/record.ts'
+import { passOver } from './pass-over.ts'
 
 /** ARGV: refs. Answers with the packed search fields of each, or false. Unpacks only the part of a record that has them. */
 export const fields = `
@@ -185,20 +186,22 @@ return pack({ now, answers })
 /**
  * ARGV: the most members to read; whether backwards; segments; for segments of the search index, the last bytes that records of
  * wanted jobs may have, or false. A record ends with its state (codec/record.ts), so no other byte of it has to be read. Then whether
- * the instants are wanted at which the jobs were created: only these bytes are read (move/record.ts). Then the instant before which
- * jobs are passed over, if the instants are wanted.
+ * the instants are wanted at which the jobs were created: only the first bytes are read (move/record.ts). If so, jobs that were created
+ * before the next value or after the one behind it are passed over, and those that are not as the last value says (`only`, or false).
  *
  * Answers with the number of segments that were read to their end; for each member of a wanted job the number of its segment, its
- * score, itself, and the instant (false: not wanted; -1: the job is gone); and, if a segment was read in part, the score and the member that were read last.
+ * score (empty with instants), itself, and the instant (false: not wanted; -1: the job is gone); and, if a segment was read in part, the
+ * score and the member that were read last.
  *
  * A page goes on from a score and a member, not from a rank, so that members that come and go neither hide nor repeat others.
  * The place is found in a logarithmic number of steps, also among many members of one score, and if its member is gone.
  */
 export const window = `
 ${ranks}
-local most, backwards, segments, states, with_created, since = unpack(cmsgpack.unpack(ARGV[1]))
+local most, backwards, segments, states, with_created, since, till, only = unpack(cmsgpack.unpack(ARGV[1]))
 local is_wanted = {}
-for at = 1, states and #states or 0 do is_wanted[sub(states, at, at)] = true end
+local listed = states or only and only[4] or ''
+for at = 1, #listed do is_wanted[sub(listed, at, at)] = true end
 
 -- As Redis sorts members of one score. Lua would compare by the locale.
 local function is_before(a, b)
@@ -248,12 +251,7 @@ local function has_state(segment, member)
   return is_wanted[call('GETRANGE', records_of(segment) .. sub(member, at + 7), -1, -1)]
 end
 
--- False: it is not wanted, or the member has it. -1: the job is gone.
-local function created_at(segment, member, records)
-  if not with_created or not segment[7] then return false end
-  local bytes = call('GETRANGE', records .. sub(member, segment[7] + 1), 4, 9)
-  return #bytes == 6 and numbers_of('>I6', bytes) or -1
-end
+${passOver}
 
 local finished, found, count, size = 0, {}, 0, 0
 local score, member = false, false
@@ -273,22 +271,29 @@ for index, segment in ipairs(segments) do
   end
   local is_more = to - from > left
   if is_more and backwards then from = to - left elseif is_more then to = from + left end
-  local page = to > from and call('ZRANGE', set, from, to - 1, 'WITHSCORES') or {}
+  -- Of jobs by creation only the last place is wanted: the server prints scores slowly.
+  local page = {}
+  if to > from and with_created then page = call('ZRANGE', set, from, to - 1)
+  elseif to > from then page = call('ZRANGE', set, from, to - 1, 'WITHSCORES') end
   local records = records_of(segment)
-  local first, last, step = 1, #page - 1, 2
-  if backwards then first, last, step = #page - 1, 1, -2 end
+  local width = with_created and 1 or 2
+  local first, last, step = 1, #page - width + 1, width
+  if backwards then first, last, step = last, 1, -width end
   for at = first, last, step do
-    member, score = page[at], page[at + 1]
+    member, score = page[at], with_created and '' or page[at + 1]
     count = count + 1
     if not states or has_state(segment, member) then
-      local created = created_at(segment, member, records)
-      if not created or created >= since then
+      local created = created_at(segment, member, p, name, records)
+      if created ~= nil then
         found[size + 1], found[size + 2], found[size + 3], found[size + 4] = index, score, member, created
         size = size + 4
       end
     end
   end
-  if is_more and left ~= segment[8] then break end
+  if is_more and left ~= segment[8] then
+    if with_created then score = call('ZSCORE', set, member) end
+    break
+  end
   finished, score, member = index, false, false
 end
 return pack({ now, finished, found, score, member })

@@ -7,14 +7,14 @@ import type { JobRecord, ListQuery } from '../../../storage.ts'
 import type { ScriptRunner } from '../script-runner.ts'
 import { type ReadEntries, scanCreated } from './scan.ts'
 import { searchSegments } from './search-segments.ts'
-import { entriesOf, type Found, type PassedOver, type ReadRecords } from './window.ts'
+import { entriesOf, type Found, type ReadRecords, type Wanted } from './window.ts'
 
 /** Records read by one call, at most, and by one round trip, at least. */
 const [pageSize, fewest] = [501, 50]
 /** Entries of the index read by one call. */
 const entriesAtOnce = 2_000
-/** Entries that are kept in memory, at least. */
-const entriesKept = 20_000
+/** Entries that are kept in memory, at most, unless the page is longer; and how many times as many a further round keeps. */
+const [entriesKept, moreKept] = [20_000, 8]
 
 type Compare = (a: ListKey, b: ListKey) => number
 
@@ -38,7 +38,7 @@ async function entriesFor(
 ): Promise<{ entries: ReadEntries; isTruncated: boolean }> {
   if (!query.where) return scanCreated(scripts, query)
   const segments = await searchSegments(scripts, query.types, query.where)
-  return { entries: () => entriesOf(scripts, segments, entriesAtOnce), isTruncated: false }
+  return { entries: (wanted) => entriesOf(scripts, segments, entriesAtOnce, wanted), isTruncated: false }
 }
 
 async function matching(
@@ -49,8 +49,9 @@ async function matching(
   after: ListKey | undefined,
 ): Promise<JobRecord[]> {
   const found: JobRecord[] = []
-  // If many of the first ones do not match, each further round reads twice as many.
-  for (let from = after, enough = Math.max(query.limit + 1, fewest); ; enough *= 2) {
+  // If many of the first ones do not match, each further round keeps more. Every round reads all sets again.
+  const least = Math.max(query.limit + 1, fewest)
+  for (let from = after, enough = least; ; enough = Math.max(least, Math.min(enough * moreKept, entriesKept))) {
     const { keys, until } = await firstKeys(entries, query, compare, from, enough)
     for (let at = 0; at < keys.length;) {
       // As many as are missing, if all match.
@@ -77,38 +78,42 @@ async function readInParts(read: ReadRecords, keys: readonly ListKey[]): Promise
   return (await Promise.all(calls)).flat()
 }
 
-/** The first entries after a key, in order, each once; so many at least. `until`: those behind it are not among them. */
+/** The first entries after a key, in order, each once; so many at most. `until`: those behind it are not among them. */
 async function firstKeys(
   entries: ReadEntries,
-  { createdFrom = 0, createdTo = Infinity, order }: ListQuery,
+  query: ListQuery,
   compare: Compare,
   after: ListKey | undefined,
   enough: number,
 ): Promise<{ keys: ListKey[]; until: ListKey | undefined }> {
   let keys: ListKey[] = []
   let until: ListKey | undefined
-  const passed: PassedOver | undefined = order === 'asc' ? undefined : { bound: -Infinity, isUsed: false }
+  const wanted = wantedAfter(query, after)
   const inOrder = (): ListKey[] =>
     keys.toSorted(compare).filter((key, index, all) => index === 0 || compare(key, all[index - 1]!) !== 0)
-  for await (const some of entries(passed)) {
+  for await (const some of entries(wanted)) {
     for (const { ref, createdAt = 0 } of some) {
       const key: ListKey = [createdAt, ref.type, ref.id]
-      // Below 0: it is gone.
-      if (createdAt < Math.max(createdFrom, 0) || createdAt >= createdTo) continue
-      if ((!after || compare(key, after) > 0) && (!until || compare(key, until) <= 0)) keys.push(key)
+      if (createdAt < wanted.from || createdAt > wanted.to) continue
+      if ((!after || compare(key, after) > 0) && (!until || compare(key, until) < 0)) keys.push(key)
     }
-    if (passed && keys.length >= enough) {
-      keys = inOrder()
-      passed.bound = keys[enough - 1]?.[0] ?? passed.bound
-    }
-    if (keys.length < 2 * entriesKept) continue
-    keys = inOrder().slice(0, entriesKept)
-    until = keys.at(-1)
+    if (keys.length <= enough) continue
+    keys = inOrder().slice(0, enough)
+    if (keys.length < enough) continue
+    // What comes behind these is not read from here on.
+    until = keys.at(-1)!
+    wanted[query.order === 'asc' ? 'to' : 'from'] = until[0]
   }
-  keys = inOrder()
-  if (!passed?.isUsed) return { keys, until }
-  // All that were created at the bound or after it are here. Behind it some may be missing.
-  return { keys: keys.filter(([createdAt]) => createdAt >= passed.bound), until: [passed.bound, '', ''] }
+  return { keys: inOrder(), until }
+}
+
+/** Instants are whole numbers, and below 0 for jobs that are gone. */
+function wantedAfter(query: ListQuery, after: ListKey | undefined): Wanted {
+  const { createdFrom = 0, createdTo = Infinity, order } = query
+  const from = Math.max(Math.ceil(createdFrom), 0)
+  const to = Math.min(Math.ceil(createdTo) - 1, Number.MAX_SAFE_INTEGER)
+  if (!after) return { from, to, query }
+  return order === 'asc' ? { from: Math.max(from, after[0]), to, query } : { from, to: Math.min(to, after[0]), query }
 }
 
 const keyOf = ({ createdAt, type, id }: JobRecord): ListKey => [createdAt, type, id]

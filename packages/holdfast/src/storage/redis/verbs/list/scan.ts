@@ -9,7 +9,7 @@ import { packed } from '../../codec/requests.ts'
 import type { ScriptRunner } from '../script-runner.ts'
 import { hasPriorities, placeSegments } from './place-segments.ts'
 import { bestHeads, type SegmentGroup } from './heads.ts'
-import { type Entry, entriesOf, type PassedOver, type Segment, sizesOf } from './window.ts'
+import { type Entry, entriesOf, type Segment, sizesOf, type Wanted } from './window.ts'
 
 export interface ListedType {
   readonly type: string
@@ -32,8 +32,8 @@ export async function typesOf(scripts: ScriptRunner, names: readonly string[]): 
 
 type CreatedEntry = Pick<Entry, 'ref' | 'createdAt'>
 
-/** Reads all entries, in no order. @param passed without those that are passed over */
-export type ReadEntries = (passed?: PassedOver) => AsyncIterable<readonly CreatedEntry[]>
+/** Reads the wanted entries, and maybe others, in no order. */
+export type ReadEntries = (wanted: Wanted) => AsyncIterable<readonly CreatedEntry[]>
 
 /** Jobs that a list by creation looks at, at most. */
 const mostJobs = 100_000
@@ -59,7 +59,7 @@ export async function scanCreated(
   const leases = together.filter(({ segment: { set, most } }) => set === 'leases' && most === undefined)
   const parts = inParts([...leases, ...together])
   const apart = segments.flatMap((segment, at) => (isApart(at) ? [{ segment, size: share }] : []))
-  const entries: ReadEntries = (passed) => readAll(scripts, parts, apart, query.order !== 'asc', passed)
+  const entries: ReadEntries = (wanted) => readAll(scripts, parts, apart, wanted, query.order !== 'asc')
   return { entries, isTruncated: isPart || sizes.some((size) => size > share) }
 }
 
@@ -144,13 +144,13 @@ async function* readAll(
   scripts: ScriptRunner,
   parts: readonly (readonly Segment[])[],
   apart: readonly SizedSegment[],
+  wanted: Wanted,
   backwards: boolean,
-  passed: PassedOver | undefined,
 ): AsyncGenerator<readonly Entry[]> {
-  for (const part of parts) yield* entriesOf(scripts, part, jobsAtOnce, backwards, passed)
+  for (const part of parts) yield* entriesOf(scripts, part, jobsAtOnce, wanted, backwards)
   for (const { segment, size } of apart) {
     let left = size
-    for await (const entries of entriesOf(scripts, [segment], jobsAtOnce, backwards, passed)) {
+    for await (const entries of entriesOf(scripts, [segment], jobsAtOnce, wanted, backwards)) {
       yield entries
       // Some of those that were read may have been passed over.
       left -= jobsAtOnce

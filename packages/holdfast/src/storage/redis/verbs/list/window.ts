@@ -1,7 +1,7 @@
 // Reads members of sorted sets in their order, from a place on (lua/scan.ts#window).
 
 import { stateCodes } from '../../../rules/job/codes.ts'
-import type { JobRecord, JobRef, JobState } from '../../../storage.ts'
+import type { JobRecord, JobRef, JobState, ListQuery } from '../../../storage.ts'
 import { type List, text } from '../../codec/fields.ts'
 import type { Packed } from '../../codec/pack.ts'
 import { completedByHolder, completedInBatch, leasedByClaim, queuedInLot } from '../../codec/record.ts'
@@ -70,21 +70,30 @@ interface WindowOptions {
   readonly after?: Place | undefined
   /** Passes over jobs in other states. Only for segments of the search index. */
   readonly states?: readonly JobState[] | undefined
-  /** Reads the instants of creation; -1 of a job that is gone. @default false */
-  readonly withCreated?: boolean
-  /** Passes over jobs that were created before. @default none */
-  readonly since?: number
+  /** Reads the instants of creation, and passes over jobs that are not wanted; the instant of one that is gone is -1. @default none */
+  readonly created?: Wanted | undefined
+}
+
+/** The jobs that a list by creation wants. It passes over others, if a member does not name the instant. */
+export interface Wanted {
+  /** Not those that were created before, or after. The list narrows them once its page is full. */
+  from: number
+  to: number
+  /** Which of them. */
+  readonly query: Pick<ListQuery, 'of' | 'rootOnly' | 'chain' | 'states'>
 }
 
 export async function readWindow(
   scripts: ScriptRunner,
   segments: readonly Segment[],
-  { most, backwards = false, after, states, withCreated = false, since = -1 }: WindowOptions,
+  { most, backwards = false, after, states, created }: WindowOptions,
 ): Promise<Window> {
-  const asked = segments.map((segment, index) => packSegment(segment, index === 0 ? after : undefined))
-  const wanted = states && Buffer.from(states.flatMap(lastBytesOf))
+  const asked = segments.map((segment, index) =>
+    packSegment(fromInstant(segment, created?.from), index === 0 ? after : undefined),
+  )
+  const wanted = states && lastBytes(states)
   const [, finished, found, score, last] = await scripts.ask('window', [
-    packed([most, backwards, asked, wanted ?? false, withCreated, since]),
+    packed([most, backwards, asked, wanted ?? false, ...(created ? packWanted(created) : [false])]),
   ])
   const list = found as List
   const entries: Entry[] = []
@@ -101,6 +110,8 @@ export async function readWindow(
   }
 }
 
+const lastBytes = (states: readonly JobState[]): Buffer => Buffer.from(states.flatMap(lastBytesOf))
+
 /** The last byte of the record of a job in this state. A scheduled job reads as queued once it is due. */
 function lastBytesOf(state: JobState): number[] {
   if (state === 'queued' || state === 'scheduled') return [stateCodes.queued, stateCodes.scheduled, queuedInLot]
@@ -108,33 +119,33 @@ function lastBytesOf(state: JobState): number[] {
   return state === 'completed' ? [stateCodes.completed, completedByHolder, completedInBatch] : [stateCodes[state]]
 }
 
-/** The part of a list by creation, newest first, that need not be read: jobs created before `bound`. */
-export interface PassedOver {
-  bound: number
-  /** Entries before the bound may be missing. */
-  isUsed: boolean
+/** In the order that lua/scan.ts describes, behind `true`. */
+function packWanted({ from, to, query: { of, rootOnly = false, chain, states } }: Wanted): Packed[] {
+  const isFirst = of === 'chains'
+  if (!isFirst && !rootOnly && !chain) return [true, from, to, false]
+  // The sets tell the states of jobs. The state of a chain is that of its last job.
+  const endings = isFirst && states ? lastBytes(states) : false
+  return [true, from, to, [isFirst, rootOnly, chain ? packChain(chain) : false, endings]]
 }
 
-/** All entries of segments with their instants of creation, so many at a time. @param passed only backwards */
+const packChain = ({ type, id }: JobRef): Packed => [type, id, encodeType(type)]
+
+/** All entries of segments with their instants of creation, so many at a time. */
 export async function* entriesOf(
   scripts: ScriptRunner,
   segments: readonly Segment[],
   most: number,
+  wanted: Wanted,
   backwards = false,
-  passed?: PassedOver,
 ): AsyncGenerator<readonly Entry[]> {
   let after: Place | undefined
   for (let left = segments; left.length > 0;) {
-    const since = passed && passed.bound > 0 ? passed.bound : undefined
-    if (passed && since !== undefined) passed.isUsed = true
-    const options = { most, backwards, after, withCreated: true, ...(since !== undefined && { since }) }
-    const { entries, finished, last } = await readWindow(scripts, left, options)
+    const { entries, finished, last } = await readWindow(scripts, left, { most, backwards, after, created: wanted })
     yield entries
     left = left.slice(finished)
     after = last
     // The rest of this segment was created before its scores.
-    if (passed && last && left[0]!.isTimed && Number(last.score) < passed.bound) {
-      passed.isUsed = true
+    if (backwards && last && left[0]!.isTimed && Number(last.score) < wanted.from) {
       left = left.slice(1)
       after = undefined
     }
@@ -146,6 +157,10 @@ export async function sizesOf(scripts: ScriptRunner, segments: readonly Segment[
   const [, sizes] = await scripts.ask('sizes', [packed(segments.map((segment) => packSegment(segment)))])
   return sizes as number[]
 }
+
+/** Without the jobs whose scores are before an instant: they were created before it, too. */
+const fromInstant = (segment: Segment, from = 0): Segment =>
+  from > 0 && segment.isTimed && segment.min === '-inf' ? { ...segment, min: String(from) } : segment
 
 /** In the order that lua/scan.ts describes. */
 function packSegment({ type, set, byMember, min, max, idAt, most }: Segment, after?: Place): Packed {
