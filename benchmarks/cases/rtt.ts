@@ -8,6 +8,8 @@ import { percentile } from '../statistics.ts'
 import { startWorker } from '../worker.ts'
 
 const concurrency = 64
+/** Longer than usual: one at a time, few requests run in a second, and what runs seldom is compiled late. */
+const warmUpSeconds = 3
 
 export const rtt: Case = {
   name: 'rtt',
@@ -18,7 +20,12 @@ export const rtt: Case = {
 }
 
 function inFlight(name: string, count: number): Variant {
-  return { name, ...byJobs, run: (contender, limits) => measure(contender, count, limits) }
+  return {
+    name,
+    ...byJobs,
+    warmUp: ({ jobs }) => ({ jobs, seconds: warmUpSeconds, isWarmUp: true }),
+    run: (contender, limits) => measure(contender, count, limits),
+  }
 }
 
 async function measure(
