@@ -10,6 +10,8 @@ import { isUnavailable } from '../availability.ts'
 export interface AddFront<Batch, Answers> {
   /** Whether a call waits. */
   readonly hasWaiting: boolean
+  /** Whether the next batch is full: further calls cannot join it. */
+  readonly isNextFull: boolean
   /** Takes the next batch of the calls that wait. Undefined: none of them may be sent now. */
   next(): Batch | undefined
   /** Adds all of it in one call. */
@@ -22,23 +24,40 @@ export interface AddFront<Batch, Answers> {
 
 export class AddScheduler<Batch, Answers> {
   readonly #front: AddFront<Batch, Answers>
+  /** Full batches in flight, at most. */
+  readonly #mostFull: number
   #scheduled = false
   #inFlight = 0
 
-  constructor(front: AddFront<Batch, Answers>) {
+  /** @param most jobs in one call, at most. Where calls are small, full ones are in flight with as many jobs as a large one has. */
+  constructor(front: AddFront<Batch, Answers>, most: number = engineDefaults.batch) {
     this.#front = front
+    this.#mostFull = Math.max(engineDefaults.addsInFlight, Math.floor(engineDefaults.batch / most))
   }
 
   /** Sends what waits, at the end of this tick. Called for each call, so it makes nothing. */
   schedule(): void {
     // While enough adds are in flight, further calls gather for the next: the slower the storage, the larger the batches.
-    if (this.#scheduled || this.#inFlight >= engineDefaults.addsInFlight || !this.#front.hasWaiting) return
+    if (this.#scheduled || !this.#front.hasWaiting || !this.#maySend) return
     this.#scheduled = true
     queueMicrotask(this.#sendNext)
   }
 
+  /** Sends the next batch now, if it is full: the server works on it while the program makes its further calls of this tick. */
+  sendIfFull(): void {
+    if (this.#front.isNextFull && this.#inFlight < this.#mostFull) this.#send()
+  }
+
+  get #maySend(): boolean {
+    return this.#inFlight < (this.#front.isNextFull ? this.#mostFull : engineDefaults.addsInFlight)
+  }
+
   readonly #sendNext = (): void => {
     this.#scheduled = false
+    if (this.#maySend) this.#send()
+  }
+
+  #send(): void {
     const batch = this.#front.next()
     if (batch === undefined) return
     this.#inFlight++

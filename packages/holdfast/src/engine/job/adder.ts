@@ -57,7 +57,7 @@ export class Adder {
     this.#explain = explain
     this.#tokenStart = `${origin}/`
     this.#addToStorage = addToStorage
-    this.#scheduler = new AddScheduler(this.#front(onAnswers))
+    this.#scheduler = new AddScheduler(this.#front(onAnswers), most)
   }
 
   /**
@@ -69,7 +69,9 @@ export class Adder {
     if (!batch || batch.jobs.length === this.#most) this.#waiting.push((batch = this.#newBatch()))
     job.token ??= batch.token
     batch.jobs.push(job as NewJob)
-    this.#scheduler.schedule()
+    // A storage that takes large batches is sent all calls of a tick at its end.
+    if (batch.jobs.length === this.#most && this.#most < engineDefaults.batch) this.#scheduler.sendIfFull()
+    else this.#scheduler.schedule()
     if (batch.answerOf !== answerOf) {
       batch.answerOf = answerOf
       batch.take = takerFrom(batch, answerOf, this.#explain)
@@ -79,9 +81,13 @@ export class Adder {
 
   #front(onAnswers: ((answers: readonly Answer[]) => void) | undefined): AddFront<Batch, readonly Answer[]> {
     const waiting = this.#waiting
+    const most = this.#most
     return {
       get hasWaiting() {
         return waiting.length > 0
+      },
+      get isNextFull() {
+        return waiting.length > 0 && waiting[0]!.jobs.length === most
       },
       next: () => waiting.shift(),
       add: ({ jobs }) => this.#addToStorage(jobs),

@@ -45,6 +45,8 @@ export class Sender {
       get hasWaiting() {
         return waiting.length > 0
       },
+      // A call is a batch of its own, which others join.
+      isNextFull: false,
       next: () => this.#next(),
       add: (calls) => this.#add(calls),
       addOneByOne: (calls, error) => addOneByOne(calls, error, ({ jobs }) => this.#addToStorage(jobs)),

@@ -22,13 +22,17 @@ const refuse = (verdict: AddVerdict): never => {
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 /** An adder whose calls are answered by hand. */
-function byHand() {
+function byHand(most?: number) {
   const calls: { readonly batch: readonly NewJob[]; answer(): void; fail(error: unknown): void }[] = []
-  const adder = new Adder('test', (batch) => {
-    const { promise, resolve, reject } = Promise.withResolvers<AddVerdict[]>()
-    calls.push({ batch, answer: () => resolve(batch.map(added)), fail: reject })
-    return promise
-  })
+  const adder = new Adder(
+    'test',
+    (batch) => {
+      const { promise, resolve, reject } = Promise.withResolvers<AddVerdict[]>()
+      calls.push({ batch, answer: () => resolve(batch.map(added)), fail: reject })
+      return promise
+    },
+    most,
+  )
   return { adder, calls }
 }
 
@@ -114,6 +118,33 @@ test('while enough adds are in flight, further calls gather for the next', async
   assert.equal(calls.at(-1)!.batch.length, 2 * (10 - engineDefaults.addsInFlight))
   for (const call of calls) call.answer()
   await Promise.all(all)
+})
+
+test('where calls are small, a full one leaves before the tick ends, beside as many as have the jobs of a large one', async () => {
+  const most = 50
+  const { adder, calls } = byHand(most)
+  const inFlight = engineDefaults.batch / most
+  assert.ok(inFlight > engineDefaults.addsInFlight)
+  const items = jobs(engineDefaults.batch + most + 1)
+  const all = Promise.all(items.map((item) => adder.add(item, asIs)))
+  assert.equal(calls.length, inFlight)
+  await turn()
+  assert.equal(calls.length, inFlight)
+  // What waits: a full call, and a job that others may join.
+  for (let answered = 0; calls.length > answered && answered < items.length; answered++) {
+    calls[answered]!.answer()
+    await turn()
+    if (answered === 0) assert.equal(calls.length, inFlight + 1)
+    if (answered < inFlight - engineDefaults.addsInFlight) assert.equal(calls.length, inFlight + 1)
+  }
+  assert.deepEqual(
+    (await all).map(idOf),
+    items.map(({ id }) => id),
+  )
+  assert.deepEqual(
+    calls.at(-1)!.batch.map(({ id }) => id),
+    [items.at(-1)!.id],
+  )
 })
 
 test('a job that the storage cannot store fails alone', async () => {
