@@ -21,7 +21,9 @@ const args = process.argv.slice(2)
 /** The command without --json, which does not affect the results. */
 const command = [
   'npm run bench --',
-  ...args.filter((arg, index) => !arg.startsWith('--json') && args[index - 1] !== '--json'),
+  ...args
+    .filter((arg, index) => !arg.startsWith('--json') && args[index - 1] !== '--json')
+    .map((arg) => (arg.includes(' ') ? `"${arg}"` : arg)),
 ].join(' ')
 
 // Not at once: remove the files on disk first.

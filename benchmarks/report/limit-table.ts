@@ -6,29 +6,30 @@ import { bestPeer, limitOf, numeral, range, ratioOf } from '../summary.ts'
 
 const [begin, end] = ['<!-- limit table: written by npm run bench:report -->', '<!-- end of limit table -->']
 
+const nameOf = (row: Row): string => `${row.driver}: ${row.case}`
+
 const hasLimit = ({ entries }: Row): boolean => entries.some(({ isLimit }) => isLimit)
 
 /** The page with its table replaced. Without a run that has limits the page stays as it is. @throws if it has no place for it */
 export function withLimitTable(page: string, all: readonly Results[]): string {
-  // Of the runs of a driver the newest counts.
+  // Of each driver and case the newest run counts, as in docs/benchmarks.md.
   const runs = all.filter(({ rows }) => rows.some(hasLimit)).toSorted((a, b) => (a.date < b.date ? 1 : -1))
   if (runs.length === 0) return page
   const [from, to] = [page.indexOf(begin), page.indexOf(end)]
   if (from === -1 || to === -1) throw new Error(`limits.md: expected "${begin}" and "${end}"`)
   const seen = new Set<string>()
   const sections = runs.flatMap((results) => {
-    const drivers = [...new Set(results.rows.filter(hasLimit).map(({ driver }) => driver))]
-    const own = drivers.filter((driver) => !seen.has(driver))
-    for (const driver of own) seen.add(driver)
-    return own.length > 0 ? [section(results, own)] : []
+    const rows = results.rows.filter((row) => hasLimit(row) && !seen.has(nameOf(row)))
+    for (const row of rows) seen.add(nameOf(row))
+    return rows.length > 0 ? [section(results, rows)] : []
   })
   return `${page.slice(0, from)}${begin}\n\n${sections.join('\n\n')}\n\n${page.slice(to)}`
 }
 
-function section(results: Results, drivers: readonly string[]): string {
+function section(results: Results, rows: readonly Row[]): string {
   const { machine, rounds, date, command } = results
-  const lines = results.rows
-    .filter(({ driver, unit, measure }) => drivers.includes(driver) && (unit === 'jobs/s' || measure === 'p50'))
+  const lines = rows
+    .filter(({ unit, measure }) => unit === 'jobs/s' || measure === 'p50')
     .flatMap((row) => row.entries.filter(({ isPeer }) => !isPeer).flatMap((ours) => lineOf(ours, row, results)))
   return [
     `${machine.cores} cores (${machine.cpu}), Node ${machine.node}; ${rounds} rounds, medians; ${date.slice(0, 10)}; \`${command}\`.`,
