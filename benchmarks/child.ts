@@ -43,7 +43,6 @@ async function run(task: Task): Promise<readonly Measure[] | undefined> {
   const until = performance.now() + (variant.repeatFor?.(task.limits) ?? 0) * 1_000
   const runs: (readonly Measure[])[] = []
   do {
-    globalThis.gc?.()
     const measures = await variant.run(contender, task.limits)
     if (!measures) return undefined
     runs.push(measures)

@@ -11,7 +11,10 @@ const child = fileURLToPath(new URL('child.ts', import.meta.url))
 /** Compiled sources, for the next process: to compile them takes 0.3 s of CPU, three times as long as the rest of a start. */
 const compiled = fileURLToPath(new URL('../node_modules/.cache/benchmarks', import.meta.url))
 
-/** The same flags for all contenders. --expose-gc lets each measurement start with a clean heap. */
+/**
+ * The same flags for all contenders. --expose-gc is for what is measured in bytes or at rest: a forced collection before a rate is measured
+ * would throw away the compiled code of all that was closed by then.
+ */
 const execArgv = ['--conditions=@holdfast/source', '--expose-gc']
 
 export async function measure(task: Task, variant: Variant): Promise<Answer> {

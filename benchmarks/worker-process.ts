@@ -9,12 +9,15 @@ export type Command =
   /** Begins the work of a process that was opened with `waits`: several begin at the same time. */
   | { readonly kind: 'begin' }
   | { readonly kind: 'expect'; readonly jobs: number }
+  | { readonly kind: 'cpu' }
   /** Ends the work with what has completed: other processes have run the rest. */
   | { readonly kind: 'end' }
   | { readonly kind: 'close' }
 
 export type Report =
   | { readonly kind: 'opened' }
+  /** Since the work began. */
+  | { readonly kind: 'cpu'; readonly cpuMs: number }
   /** Completions since the last report. */
   | { readonly kind: 'completed'; readonly jobs: number }
   | { readonly kind: 'over'; readonly completed: number; readonly cpuMs: number }
@@ -28,6 +31,7 @@ const [fewestReported, reportMs] = [50, 5]
 let session: Session | undefined
 let work: Work | undefined
 let begin = Promise.withResolvers<void>()
+let cpuBegun: NodeJS.CpuUsage | undefined
 let isEnded = false
 let unreported = 0
 let timer: NodeJS.Timeout | undefined
@@ -43,6 +47,7 @@ process.on('disconnect', () => process.exit(0))
 async function handle(command: Command): Promise<void> {
   if (command.kind === 'open') await open(command)
   else if (command.kind === 'expect') work!.tally.expect(command.jobs)
+  else if (command.kind === 'cpu') send({ kind: 'cpu', cpuMs: cpuMs() })
   else if (command.kind === 'end') endWork()
   else if (command.kind === 'begin') begin.resolve()
   else await close()
@@ -51,7 +56,6 @@ async function handle(command: Command): Promise<void> {
 async function open(command: Extract<Command, { kind: 'open' }>): Promise<void> {
   const { file, place, settings, concurrency, limits, waits } = command
   const contender = await contenderIn(file)
-  globalThis.gc?.()
   isEnded = false
   session = await contender.setup(settings, place)
   if (waits) {
@@ -59,13 +63,17 @@ async function open(command: Extract<Command, { kind: 'open' }>): Promise<void> 
     send({ kind: 'opened' })
     await begin.promise
   }
-  const cpuBegun = process.cpuUsage()
+  cpuBegun = process.cpuUsage()
   work = new Work(limits, onCompleted)
   await session.consume(concurrency, work)
   if (!waits) send({ kind: 'opened' })
   const completed = await work.tally.over()
+  send({ kind: 'over', completed, cpuMs: cpuMs() })
+}
+
+function cpuMs(): number {
   const { user, system } = process.cpuUsage(cpuBegun)
-  send({ kind: 'over', completed, cpuMs: (user + system) / 1_000 })
+  return (user + system) / 1_000
 }
 
 function onCompleted(): void {

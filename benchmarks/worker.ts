@@ -18,6 +18,8 @@ export interface RunningWorker {
   expect(jobs: number): void
   /** Rejects if the worker fails and never resolves: race it with other waits. */
   readonly failure: Promise<never>
+  /** CPU of the other process so far, if there is one. */
+  cpuMs(): Promise<number>
   over(): Promise<{
     readonly completed: number
     /** CPU of the other process, if there is one. */ readonly cpuMs: number
@@ -52,6 +54,7 @@ async function workInProcess(
   return {
     expect: (jobs) => work.tally.expect(jobs),
     failure: new Promise(() => {}),
+    cpuMs: async () => 0,
     over: async () => ({ completed: await work.tally.over(), cpuMs: 0 }),
     async close() {
       work.tally.verify()
@@ -75,6 +78,11 @@ async function workInChild(
   return {
     expect: (jobs) => other.send({ kind: 'expect', jobs }),
     failure: other.failure,
+    async cpuMs() {
+      const asked = other.next('cpu')
+      other.send({ kind: 'cpu' })
+      return (await asked).cpuMs
+    },
     over: () => over,
     async close() {
       const closed = other.next('closed')

@@ -102,7 +102,6 @@ async function paced(
   limits: Limits,
   how: { way: Way; concurrency: number; workers: number },
 ): Promise<readonly Measure[]> {
-  globalThis.gc?.()
   return paceMeasures(name, await bench.run(limits, how))
 }
 

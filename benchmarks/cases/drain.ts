@@ -23,7 +23,6 @@ async function measure(contender: Contender, concurrency: number, limits: Limits
   const session = await contender.setup(usualSettings, newPlace())
   const { jobs } = await addInFlight(session, 100, limits)
   await session.prepare?.(concurrency)
-  globalThis.gc?.()
   const tally = new Tally({ jobs, seconds: limits.seconds })
   const stop = startClock()
   await session.consume(concurrency, tally)
