@@ -10,6 +10,8 @@ export interface Flags {
   readonly cases: readonly string[]
   /** Parts of names of variants, or = and a name. Empty: all. */
   readonly variants: readonly string[]
+  /** The same of names of peers and limits. Empty: all. Holdfast always runs. */
+  readonly contenders: readonly string[]
   readonly peers: boolean
   readonly rounds: number
   readonly limits: Limits
@@ -31,6 +33,7 @@ npm run bench -- [options]
   --case <name>      only this case; may be given again        ${cases.join(', ')}
   --variant <text>   only variants with this text in their name, or with exactly this name: --variant "=serial"; may be given again
   --peers            also the peers, alternating with Holdfast; installs them into benchmarks/ on first use
+  --contender <text> only peers with this text in their name, and Holdfast; --contender limit: only the limits; may be given again
   --rounds <n>       number of rounds; medians and ranges are shown               default 3
   --jobs <n>         jobs per measurement, or as many as its seconds allow        default 20000
   --seconds <n>      time limit of a measurement; idle takes 3 times it, held 6   default 10
@@ -49,7 +52,8 @@ export function parseFlags(args: readonly string[], known: Known): Flags | undef
     drivers: namesIn('--driver', values.driver, known.drivers),
     cases: namesIn('--case', values.case, known.cases),
     variants: values.variant,
-    peers: values.peers,
+    contenders: values.contender,
+    peers: values.peers || values.contender.length > 0,
     rounds: wholeNumber('--rounds', values.rounds),
     limits: {
       jobs: wholeNumber('--jobs', values.jobs),
@@ -68,6 +72,7 @@ function parse(args: readonly string[]) {
         driver: { type: 'string', multiple: true, default: [] },
         case: { type: 'string', multiple: true, default: [] },
         variant: { type: 'string', multiple: true, default: [] },
+        contender: { type: 'string', multiple: true, default: [] },
         peers: { type: 'boolean', default: false },
         rounds: { type: 'string', default: '3' },
         jobs: { type: 'string', default: '20000' },

@@ -48,7 +48,9 @@ try {
 async function bench(flags: Flags): Promise<void> {
   if (flags.peers) installPeers()
   const { drivers, peers, rounds, limits } = flags
-  const wanted = known.filter(({ driver, isPeer }) => isWanted(drivers, driver) && (peers || !isPeer))
+  const wanted = known.filter(
+    ({ name, driver, isPeer }) => isWanted(drivers, driver) && (!isPeer || (peers && isNamed(flags.contenders, name))),
+  )
   const taking = wanted.filter(({ name, driver, unavailable }) => {
     const reason = unavailable?.()
     if (reason !== undefined) console.log(`${name} (${driver}): skipped, ${reason}`)
