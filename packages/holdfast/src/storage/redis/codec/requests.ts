@@ -133,21 +133,25 @@ export function packReport({ progress, log }: Report): Packed {
 }
 
 /**
- * A list of outcomes. If all of them complete jobs of one type and add none: the type, and a flat list of id, worker,
+ * A list of outcomes. If all of them complete jobs of one type, no job twice, and add none: the type, and a flat list of id, worker,
  * attempt, keepMs and result.
  */
 export function packOutcomes(outcomes: readonly Outcome[]): Buffer[] {
   const type = outcomes[0]?.type
   const plain: Packed[] = []
+  const ids = new Set<string>()
   let fence: { worker: string; attempt: number } | undefined
   for (const outcome of outcomes) {
     const isPlain = outcome.type === type && outcome.kind === 'completed' && outcome.add === undefined
     if (!isPlain || 'chain' in outcome || packReport(outcome)) return [packed(outcomes.map(packOutcome))]
     const { id, worker, attempt, keepMs, result } = outcome
+    ids.add(id)
     const isRepeated = fence?.worker === worker && fence.attempt === attempt
     plain.push(id, !isRepeated && worker, !isRepeated && attempt, keepMs, result)
     fence = outcome
   }
+  // A job that is named twice is ended by its first mention.
+  if (ids.size < outcomes.length) return [packed(outcomes.map(packOutcome))]
   return type === undefined ? [packed([])] : [packed([type, encodeType(type)]), packed(plain)]
 }
 

@@ -44,7 +44,7 @@ ${claimOne}  end
   local job_keys, job_ids, granted, written, entries = {}, {}, {}, {}, {}
   local by_claim, is_held, till_text
   ${readLine}
-  for index, id in ipairs(job_ids) do job_keys[index] = p .. 'job:' .. id end
+  for index = 1, #job_ids do job_keys[index] = job_key .. job_ids[index] end
   if #job_ids > 0 then
     local worker, label, till = request[1], request[2], now + wanted[2]
     till_text = format('%.17g', till)

@@ -9,7 +9,8 @@ export const readHeld = `
       table.insert(orders, 3, till)
       local run, order, left = 4, orders[4], orders[5]
       granted = call('MGET', unpack(job_keys))
-      for _, record in ipairs(granted) do
+      for index = 1, #granted do
+        local record = granted[index]
         if left == 0 then
           run = run + 2
           order, left = orders[run], orders[run + 1]

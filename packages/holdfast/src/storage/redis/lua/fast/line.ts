@@ -14,19 +14,21 @@ export const readLine = `
     local found = call('ZRANGEBYSCORE', p .. 'ready:0', '-inf', now, 'WITHSCORES', 'LIMIT', 0, slots)
     -- The first two entries: more than one is needed by most claims of several jobs.
     local first = state[5] and call('ZRANGEBYSCORE', p .. 'lots', '-inf', now, 'WITHSCORES', 'LIMIT', 0, slots < fewest and 1 or 2) or {}
+    local taken = 0
     local function take_members(count)
       for at = 1, math.min(#found, 2 * count), 2 do
-        members[#members + 1] = found[at]
-        job_ids[#job_ids + 1] = sub(found[at], 7)
+        members[(at + 1) / 2] = found[at]
+        taken = taken + 1
+        job_ids[taken] = sub(found[at], 7)
       end
     end
     -- Takes entries of lots, those before a place only. Returns false if it found one that is not.
     local function take_lots(before_score, before_order)
       local offset, entries = 2, first
-      while #job_ids < slots do
+      while taken < slots do
         if #entries == 0 then return true end
         for at = 1, #entries, 2 do
-          local missing = slots - #job_ids
+          local missing = slots - taken
           if missing <= 0 then return true end
           local order, count, from = numbers_of('>I6I2', entries[at])
           local score = tonumber(entries[at + 1])
@@ -36,13 +38,14 @@ export const readLine = `
           local last = #orders
           if last > 0 and orders[last - 1] + orders[last] == order then orders[last] = orders[last] + math.min(count, missing)
           else orders[last + 1], orders[last + 2] = order, math.min(count, missing) end
-          for index = 1, math.min(count, missing) do job_ids[#job_ids + 1] = ids[index] end
+          for index = 1, math.min(count, missing) do job_ids[taken + index] = ids[index] end
+          taken = taken + math.min(count, missing)
           if count > missing then
             local left = { unpack(ids, missing + 1) }
             rest, rest_score = bytes_of('>I6I2', order + missing, #left) .. pack(left), entries[at + 1]
           end
         end
-        if #job_ids < slots then
+        if taken < slots then
           entries = call('ZRANGEBYSCORE', p .. 'lots', '-inf', now, 'WITHSCORES', 'LIMIT', offset, 2)
           offset = offset + 2
         end
@@ -67,10 +70,10 @@ export const readLine = `
       elseif slots >= fewest and not is_before(1) then
         -- All of lots that is taken must be before the first place of ready:0.
         is_done = take_lots(tonumber(found[2]), (numbers_of('>I6', found[1])))
-        if is_done then take_members(slots - #job_ids) end
+        if is_done then take_members(slots - taken) end
       end
       if not is_done then
-        members, used, orders, rest, job_ids = {}, {}, {}, nil, {}
+        members, used, orders, rest, job_ids, taken = {}, {}, {}, nil, {}, 0
         local most = slots
         while most > 0 and first[1] do
           local entry, score = first[1], first[2]

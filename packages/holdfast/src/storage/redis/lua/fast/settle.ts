@@ -9,53 +9,57 @@ import { heldLease, holdsOrder } from '../move/held.ts'
 import { keptForever } from '../move/jobs.ts'
 
 /**
- * Outcomes that complete jobs: type, its form in keys, and a flat list of id, worker, attempt, keepMs and result.
+ * Outcomes that complete jobs: type, its form in keys, and a flat list of id, worker, attempt, keepMs and result, no job twice.
  * Leaves `records` with what is to be written, or is_plain false.
  */
 export const readOutcomes = `
-  local count, seen, keys = #list / 5, {}, {}
-  for index = 1, count do
-    local id = list[5 * index - 4]
-    keys[index] = p .. 'job:' .. id
-    -- A job that is named twice is ended by its first mention.
-    if seen[id] then is_plain = false end
-    seen[id] = true
-  end
+  local count, keys = #list / 5, {}
+  local job_key = p .. 'job:'
+  for index = 1, count do keys[index] = job_key .. list[5 * index - 4] end
   local records = is_plain and count > 0 and call('MGET', unpack(keys)) or {}
-  local ids, ends, tills, verdicts, size = {}, {}, {}, {}, 0
+  -- Key and new record of each that is kept, in turn.
+  local kept, size = {}, 0
+  local ids, ends, tills, verdicts = {}, {}, {}, {}
+  local worker
   -- Those with a lease of their own, and the numbers of the others by their claims (move/claims.ts). Ends that are listed together
   -- (move/ends.ts), by their instants.
-  local leased, claims, batches, batch = {}, {}, count >= fewest and {}
-  local worker, attempt, fence, held, lease, keep, at, at_text, at_bytes, till
-  local find = string.find
-  ${holdsOrder}  -- Where the body goes on behind its first element, the token: to unpack all of it would make a string of the payload.
-  local function after_token(record, at)
-    local head, size = byte(record, at + 1, at + 2)
-    if head < 0xc0 then return at + 1 + head - 0xa0 end
-    if head == 0xd9 then return at + 2 + size end
-    return (unpack_one(record, at))
+  local leased, claims, batches, batch, batched = {}, {}, count >= fewest and {}
+  -- Jobs of the current worker that are listed with their claim.
+  local listed = 0
+  local function count_listed()
+    if listed > 0 then claims[worker] = (claims[worker] or 0) + listed end
+    listed = 0
   end
-  local finished, completed = bytes_of('>I6', now), char(batches and ${completedInBatch} or ${completedByHolder})
+  local attempt, fence, held, lease, first_held, end_held, keep, at, at_bytes, till
+  -- What stands between the record and its result, or behind a record without one: the same for jobs of one claim and retention.
+  local missing, before_result, no_result
+  -- The bytes of priority, attempts and retention of the last job, and its retention.
+  local same, same_keep
+  local find = string.find
+  ${holdsOrder}  local finished, completed = bytes_of('>I6', now), char(batches and ${completedInBatch} or ${completedByHolder})
   for index = 1, is_plain and count or 0 do
     local from, record = 5 * index, records[index]
     if list[from - 3] then
+      count_listed()
       worker, attempt = list[from - 3], list[from - 2]
       fence, held, lease = worker .. bytes_of('>I4I2', attempt, #worker + 1), nil, ''
     end
-    local flags, last, missing = 255, record and byte(record, -1), ''
+    local flags, last, lacks = 255, record and byte(record, -1), ''
     if last == ${queuedInLot} then
       -- The claim may hold the job.
       if held == nil then
         held = call('HGET', p .. 'claims:held', worker)
         held = held and attempt == 1 and cmsgpack.unpack(held)
-        if held then lease = ${heldLease} end
+        if held then first_held, end_held, lease = held[4], held[4] + held[5], ${heldLease} end
       end
-      if held and holds_order(held, (numbers_of('>I6', record, #record - 10))) then flags, last, missing = byte(record, 1), ${leasedByClaim}, lease end
+      local order = held and numbers_of('>I6', record, #record - 10)
+      -- Nearly all are of the first run: without a call.
+      if held and (order >= first_held and order < end_held or holds_order(held, order)) then flags, last, lacks = byte(record), ${leasedByClaim}, lease end
     -- Only a record with the lease in force ends in the fence and one of these bytes. To search there makes no string.
     elseif record and find(record, fence, #record - #fence, true) == #record - #fence then
-      flags = byte(record, 1)
+      flags = byte(record)
     end
-    if flags <= ${flags.later} and last == ${leasedByClaim} then claims[worker] = (claims[worker] or 0) + 1
+    if flags <= ${flags.later} and last == ${leasedByClaim} then listed = listed + 1
     elseif flags <= ${flags.later} and last == ${state.processing} then leased[#leased + 1] = list[from - 4]
     else
       is_plain = false
@@ -63,34 +67,49 @@ export const readOutcomes = `
     end
     local own = list[from - 1]
     if not own then
-      local _
-      _, _, _, own = cmsgpack.unpack_limit(record, 3, after_token(record, flags == ${flags.later} and 19 or 11))
-      if type(own) == 'table' then own = own[1] elseif own < 0 then own = -2 - own end
+      -- Behind the first element of the body, the token. To unpack all of the body would make a string of the payload.
+      local offset = flags == ${flags.later} and 19 or 11
+      local head = byte(record, offset + 1)
+      if head < 0xc0 then offset = offset + 1 + head - 0xa0
+      elseif head == 0xd9 then offset = offset + 2 + byte(record, offset + 2)
+      else offset = unpack_one(record, offset) end
+      if not same or find(record, same, offset + 1, true) ~= offset + 1 then
+        local behind, _, _, found = cmsgpack.unpack_limit(record, 3, offset)
+        if type(found) == 'table' then found = found[1] elseif found < 0 then found = -2 - found end
+        same, same_keep = sub(record, offset + 1, behind), found
+      end
+      own = same_keep
     end
     if own ~= keep then
       keep, at = own, now + own
-      at_text = format('%.17g', at == INF and ${keptForever} + now or at)
-      till = expires and at <= 8e15 and format('%.0f', math.ceil(at)) or false
-      at_bytes = bytes_of('>d', at)
+      local at_text = format('%.17g', at == INF and ${keptForever} + now or at)
+      -- True: the record is deleted at once.
+      till = at > now and expires and at <= 8e15 and format('%.0f', math.ceil(at)) or at <= now and expires
+      at_bytes, before_result = bytes_of('>d', at), nil
       if batches then
         batch = batches[at_text] or {}
-        batches[at_text] = batch
-      end
+        batches[at_text], batched = batch, #batch
+      else batch = at_text end
     end
-    local result = list[from]
-    if result then records[index] = record .. missing .. finished .. at_bytes .. '\\1' .. result .. completed
-    else records[index] = record .. missing .. finished .. at_bytes .. '\\0' .. completed end
-    ids[index], tills[index], verdicts[index] = list[from - 4], at > now and till or at <= now and expires, at == INF or at
+    if lacks ~= missing or not before_result then
+      missing = lacks
+      before_result = missing .. finished .. at_bytes .. '\\1'
+      no_result = missing .. finished .. at_bytes .. '\\0' .. completed
+    end
+    local id, result = list[from - 4], list[from]
+    record = result and record .. before_result .. result .. completed or record .. no_result
+    ids[index], tills[index], verdicts[index], records[index] = id, till, at == INF or at, record
     -- A record that is kept for 0 ms is counted nowhere.
-    if tills[index] == true then
-      -- It is deleted.
-    elseif batches then
-      batch[#batch + 1] = ids[index]
-    else
-      ends[size + 1], ends[size + 2] = at_text, ids[index]
+    if till ~= true then
+      kept[size + 1], kept[size + 2] = keys[index], record
+      if batches then
+        batched = batched + 1
+        batch[batched] = id
+      else ends[size + 1], ends[size + 2] = batch, id end
       size = size + 2
     end
   end
+  count_listed()
 `
 
 /** In bytes: every listener is sent every result up to this size. */
@@ -99,21 +118,14 @@ export const publishedResultBytes = 4_096
 /** A till of true: the record is deleted at once. */
 export const writeOutcomes = `
   -- Of several, one MSET, then the instants: that takes two thirds of the time of a SET with an instant each.
-  local kept, size = {}, 0
-  for index = 1, count do
-    if tills[index] == true then call('UNLINK', keys[index])
-    else
-      kept[size + 1], kept[size + 2] = keys[index], records[index]
-      size = size + 2
-    end
-  end
   if size == 2 and count == 1 and tills[1] then
     call('SET', kept[1], kept[2], 'PXAT', tills[1])
   elseif size > 0 then
     call('MSET', unpack(kept))
-    for index = 1, count do
-      if tills[index] and tills[index] ~= true then call('PEXPIREAT', keys[index], tills[index]) end
-    end
+  end
+  for index = 1, count do
+    if tills[index] == true then call('UNLINK', keys[index])
+    elseif tills[index] and count > 1 then call('PEXPIREAT', keys[index], tills[index]) end
   end
   if count > 0 then
     if #leased > 0 then call('ZREM', p .. 'leases', unpack(leased)) end
@@ -131,7 +143,8 @@ ${leaveClaim}    end
     -- Listeners are sent tokens and results with the ids, so that none of them reads the record.
     if (listeners[2] or 0) > 0 then
       entries = {}
-      for index, id in ipairs(ids) do
+      for index = 1, count do
+        local id = ids[index]
         local record, result = records[index], list[5 * index]
         -- The token is the first element of the body, which has fewer than 16.
         local _, token = unpack_one(record, byte(record, 1) == ${flags.later} and 19 or 11)
