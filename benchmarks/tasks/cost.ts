@@ -3,6 +3,7 @@
 
 import { chmodSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { helpFromHeadComment } from '../../scripts/help.ts'
 import { startPostgres } from '../../servers/postgres.ts'
 import { startRedis } from '../../servers/redis.ts'
 import { newWorkingDirectory, removeDirectory } from '../place.ts'
@@ -10,6 +11,8 @@ import type { MessageQueue } from 'holdfast/tasks'
 import { inFolder, type QueueContender, queueContenders } from './contenders.ts'
 import { type Counter, diskCounter, postgresCounter, redisCounter } from './counters.ts'
 import { fill, handleSome, messages, sendEach } from './measure.ts'
+
+helpFromHeadComment(import.meta.url)
 
 const { values } = parseArgs({
   options: { driver: { type: 'string', multiple: true, default: ['sqlite', 'redis', 'postgres'] } },

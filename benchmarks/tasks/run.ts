@@ -6,12 +6,15 @@
 
 import { chmodSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { helpFromHeadComment } from '../../scripts/help.ts'
 import { startPostgres } from '../../servers/postgres.ts'
 import { startRedis } from '../../servers/redis.ts'
 import { newWorkingDirectory, removeDirectory } from '../place.ts'
 import { cases } from './cases.ts'
 import { inFolder, type QueueContender, queueContenders, queueDrivers } from './contenders.ts'
 import { report } from './report.ts'
+
+helpFromHeadComment(import.meta.url)
 
 const { values } = parseArgs({
   options: {
