@@ -18,8 +18,11 @@ import { drivers } from '../packages/holdfast/test/drivers.ts'
 import { stopPostgres } from '../packages/holdfast/test/postgres-subject.ts'
 import { type ClientName, clientNames, stopPlaces } from '../packages/holdfast/test/redis-places.ts'
 import { findValkey } from '../servers/find.ts'
+import { helpFromHeadComment } from './help.ts'
 
 const usage = `usage: npm run conformance -- --driver ${Object.keys(drivers).join('|')} [--client ${clientNames.join('|')}] [--with DRIVER,…] [--concurrent] [--runs N] [--seed S] [--path P]`
+
+helpFromHeadComment(import.meta.url, usage)
 
 /** The drivers that use a client library. */
 const redisDrivers = ['redis', 'redis-live', 'cluster', 'valkey']

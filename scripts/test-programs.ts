@@ -36,6 +36,7 @@ const programs: readonly string[] = [
   'examples/orders-in-one-transaction/main.ts',
   'packages/fedify/test/worker.ts',
   'packages/holdfast/test/chains/fixtures/process.ts',
+  'packages/holdfast/test/processes/leave-nothing-child.ts',
   'packages/holdfast/test/queue/fixtures/deduplicate.ts',
   'packages/holdfast/test/queue/fixtures/exit.ts',
   'packages/holdfast/test/queue/fixtures/process.ts',

@@ -26,7 +26,13 @@ const isFull = args.includes('--all') || process.env.HOLDFAST_TEST_ALL === '1'
 const options = args.filter((arg) => arg.startsWith('-') && arg !== '--all')
 const words = args.filter((arg) => !arg.startsWith('-'))
 
-const globs = ['packages/*/test/**/*.test.ts', 'examples/**/*.test.ts', 'chaos/**/*.test.ts', 'servers/*.test.ts']
+const globs = [
+  'packages/*/test/**/*.test.ts',
+  'examples/**/*.test.ts',
+  'chaos/**/*.test.ts',
+  'servers/*.test.ts',
+  'scripts/*.test.ts',
+]
 const files = globSync(globs, { exclude: ['**/node_modules/**'] })
   .filter((file) => words.length === 0 || words.some((word) => file.includes(word)))
   .toSorted()

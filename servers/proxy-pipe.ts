@@ -6,6 +6,8 @@ export interface ProxyPipeRules {
   delayMs(): number
   /** These bytes are dropped; an end is passed on. */
   swallows(chunk: Buffer): boolean
+  /** What of these bytes is passed on; the rest is dropped. */
+  keeps(chunk: Buffer): Buffer
   /** Bytes are dropped, and an end is not passed on. */
   silent(): boolean
   onPassed(bytes: number): void
@@ -71,8 +73,10 @@ export class ProxyPipe {
     } else if (this.#rules.silent() || this.#rules.swallows(chunk) || this.#to.writableEnded)
       this.#rules.onDropped(chunk.length)
     else {
-      this.#rules.onPassed(chunk.length)
-      if (!this.#to.write(chunk)) this.#from.pause()
+      const kept = this.#rules.keeps(chunk)
+      this.#rules.onPassed(kept.length)
+      this.#rules.onDropped(chunk.length - kept.length)
+      if (!this.#to.write(kept)) this.#from.pause()
     }
   }
 }

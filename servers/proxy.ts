@@ -38,6 +38,7 @@ export class Proxy {
   #delayMs = 0
   #silent = false
   #swallowing: (chunk: Buffer) => boolean = () => false
+  #filterOf: () => (chunk: Buffer) => Buffer = () => (chunk) => chunk
 
   private constructor(target: number) {
     this.#target = target
@@ -88,6 +89,15 @@ export class Proxy {
     this.#swallowing = typeof on === 'boolean' ? () => on : on
   }
 
+  /**
+   * Replies on connections that are accepted from now on go through a filter, which answers with what is passed on.
+   *
+   * @param filterOf makes the filter of a connection, which may keep the rest of a message for the next chunk
+   */
+  filterReplies(filterOf: () => (chunk: Buffer) => Buffer): void {
+    this.#filterOf = filterOf
+  }
+
   /** Delays bytes that arrive from now on by this many ms, in both directions and in order. */
   delay(ms: number): void {
     this.#delayMs = ms
@@ -133,11 +143,13 @@ export class Proxy {
       new ProxyPipe(client, server, {
         ...rules,
         swallows: () => false,
+        keeps: (chunk) => chunk,
         onPassed: (bytes) => (this.#passed.toServer += bytes),
       }),
       new ProxyPipe(server, client, {
         ...rules,
         swallows: (chunk) => this.#swallowing(chunk),
+        keeps: this.#filterOf(),
         onPassed: (bytes) => (this.#passed.toClient += bytes),
       }),
     ]

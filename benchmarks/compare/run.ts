@@ -10,6 +10,7 @@ import { fork } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { helpFromHeadComment } from '../../scripts/help.ts'
 import { startPostgres } from '../../servers/postgres.ts'
 import { startRedis } from '../../servers/redis.ts'
 import type { Pace } from '../load.ts'
@@ -17,6 +18,8 @@ import { newWorkingDirectory, removeDirectory } from '../place.ts'
 import { median } from '../statistics.ts'
 import { checkOut, commitOf, here } from './checkout.ts'
 import type { Turn, TurnTaken } from './side.ts'
+
+helpFromHeadComment(import.meta.url)
 
 const drivers = ['memory', 'sqlite', 'file', 'redis', 'postgres'] as const
 type Driver = (typeof drivers)[number]

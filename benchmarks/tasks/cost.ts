@@ -3,6 +3,7 @@
 
 import { chmodSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { helpFromHeadComment } from '../../scripts/help.ts'
 import { startPostgres } from '../../servers/postgres.ts'
 import { startRedis } from '../../servers/redis.ts'
 import { newWorkingDirectory, removeDirectory } from '../place.ts'
@@ -10,6 +11,9 @@ import type { MessageQueue } from 'holdfast/tasks'
 import { inFolder, type QueueContender, queueContenders } from './contenders.ts'
 import { type Counter, diskCounter, postgresCounter, redisCounter } from './counters.ts'
 import { fill, handleSome, messages, sendEach } from './measure.ts'
+import { passOverCancelled } from './peer-rejections.ts'
+
+helpFromHeadComment(import.meta.url)
 
 const { values } = parseArgs({
   options: { driver: { type: 'string', multiple: true, default: ['sqlite', 'redis', 'postgres'] } },
@@ -21,9 +25,8 @@ chmodSync(directory, 0o755)
 const redis = has('redis') ? await startRedis() : undefined
 const postgres = has('postgres') ? await startPostgres() : undefined
 
-process.on('unhandledRejection', (error: { readonly code?: string }) => {
-  if (!/^(CONNECTION_(DESTROYED|ENDED|CLOSED)|57014)$/.test(error.code ?? '')) throw error
-})
+let current: QueueContender | undefined
+passOverCancelled(() => current?.isPeer === true)
 
 /** The number of messages and how they are sent or handled. */
 const parts: readonly (readonly [
@@ -58,6 +61,7 @@ try {
 process.exit(0)
 
 async function costs(contender: QueueContender, counter: Counter): Promise<void> {
+  current = contender
   const { folder, remove } = inFolder(directory)
   const where = { folder, redisUrl: redis?.url ?? '', postgresUrl: postgres?.url ?? '' }
   for (const [name, count, run] of parts) {

@@ -36,12 +36,19 @@ function tableOf(results: Results, driver: string): string[] {
       .slice(2)
       .map(() => '--:|')
       .join('')}`,
-    ...cases.map((item) => {
-      const of = (contender: QueueContender): readonly number[] => results.get(contender)!.get(item.name)!
-      const compared = peer ? mine.map((own) => ratio(item, of(own), of(peer))) : []
-      const cells = [item.name, item.unit, ...here.map((contender) => figure(median([...of(contender)]))), ...compared]
-      return `| ${cells.join(' | ')} |`
-    }),
+    ...cases
+      .filter(({ name }) => results.get(here[0]!)!.has(name))
+      .map((item) => {
+        const of = (contender: QueueContender): readonly number[] => results.get(contender)!.get(item.name)!
+        const compared = peer ? mine.map((own) => ratio(item, of(own), of(peer))) : []
+        const cells = [
+          item.name,
+          item.unit,
+          ...here.map((contender) => figure(median([...of(contender)]))),
+          ...compared,
+        ]
+        return `| ${cells.join(' | ')} |`
+      }),
     '',
   ]
 }

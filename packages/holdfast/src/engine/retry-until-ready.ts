@@ -76,7 +76,10 @@ export async function pause(clock: Clock, ms: number, signal: AbortSignal): Prom
   if (signal.aborted) return
   const { promise, resolve } = Promise.withResolvers<void>()
   const timer = clock.after(ms, resolve)
-  signal.addEventListener('abort', () => resolve(), { once: true })
+  const end = (): void => resolve()
+  signal.addEventListener('abort', end)
   await promise
   timer.cancel()
+  // The signal may live as long as the process, and an outage may take many pauses.
+  signal.removeEventListener('abort', end)
 }
