@@ -141,9 +141,11 @@ export class SqliteMove implements Moves.Move {
   }
 
   #readReady(type: SqliteType): ReadAhead {
-    this.set.jobs.flush()
+    // A reader cannot write claims out: it reads so many jobs more.
+    if (!this.set.isReader) this.set.writeOut()
+    const slots = this.slots + this.set.claims.countOf(type)
     const { highestBelow, readyJobs, firstReady } = this.set.statements
-    if (this.slots === 1) {
+    if (slots === 1) {
       const row = firstReady.get(type.tid) as unknown as Row | undefined
       if (!row) return nothing
       if (isDue(row, this.now)) return { jobs: [this.set.jobs.ofRow(row)], isLast: false }
@@ -151,13 +153,13 @@ export class SqliteMove implements Moves.Move {
     }
     const found: SqliteJob[] = []
     let below = 1_000
-    while (found.length < this.slots) {
+    while (found.length < slots) {
       const highest = highestBelow.get(type.tid, below) as unknown as [number] | undefined
       if (!highest) break
       below = highest[0]
-      found.push(...this.set.jobs.ofRows(readyJobs.all(type.tid, below, this.now, this.slots - found.length)))
+      found.push(...this.set.jobs.ofRows(readyJobs.all(type.tid, below, this.now, slots - found.length)))
     }
-    return { jobs: found.toReversed(), isLast: found.length < this.slots }
+    return { jobs: found.toReversed(), isLast: found.length < slots }
   }
 
   #readLost(type: SqliteType): ReadAhead {
@@ -165,14 +167,15 @@ export class SqliteMove implements Moves.Move {
     if (type.noLeaseEndBefore > this.now) return nothing
     const { firstLeaseEnd } = this.set.statements
     const first = firstLeaseEnd.get(type.tid) as unknown as [number] | undefined
-    type.noLeaseEndBefore = first ? first[0] : Infinity
+    type.noLeaseEndBefore = Math.min(first ? first[0] : Infinity, this.set.claims.firstEnd(type))
     if (type.noLeaseEndBefore > this.now) return nothing
+    this.set.writeOut()
     const found = this.set.jobs.ofRows(this.set.statements.lost.all(type.tid, this.now, lostPerRead))
     return { jobs: found.toReversed(), isLast: found.length < lostPerRead }
   }
 
   held(type: SqliteType): SqliteJob[] {
-    this.set.jobs.flush()
+    this.set.writeOut()
     return this.set.jobs.ofRows(this.set.statements.held.all(type.tid))
   }
 
