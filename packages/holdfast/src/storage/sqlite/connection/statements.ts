@@ -94,8 +94,12 @@ const assigned = (columns: string): string =>
     .map((column) => `${column} = ?`)
     .join(', ')
 
-const plainJob = `INTO holdfast_jobs (seq, tid, id, token, max_attempts, priority, keep_ms, created_at, payload, state,
-  attempt, failures, run_at, ord, line) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, 1)`
+const plainColumns =
+  'seq, tid, id, token, max_attempts, priority, keep_ms, created_at, payload, state, attempt, failures, run_at, ord, line'
+
+/** So many rows of newCells() (rules/job.ts). */
+const plainJobs = (count: number): string =>
+  `INTO holdfast_jobs (${plainColumns}) VALUES ${Array.from({ length: count }, () => '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, 1)').join(', ')}`
 
 // OR FAIL: with ABORT, the default, SQLite copies each page before a statement of many rows changes it, so that it can undo the statement
 // alone. That took 9 % of a claim and its settle. What fails here is undone with the whole call (connection/writer.ts).
@@ -142,8 +146,11 @@ const texts = {
       `${changing}) VALUES (${Array.from({ length: 28 }, () => '?').join(', ')})`,
   ),
   // For a new job that is ready and has nothing rare: nearly every job.
-  addPlainJob: write(`INSERT ${plainJob}`),
-  addJobIfNew: write(`INSERT OR IGNORE ${plainJob}`),
+  addPlainJob: write(`INSERT ${plainJobs(1)}`),
+  addJobIfNew: write(`INSERT OR IGNORE ${plainJobs(1)}`),
+  addFourIfNew: write(`INSERT OR IGNORE ${plainJobs(4)}`),
+  addSixteenIfNew: write(`INSERT OR IGNORE ${plainJobs(16)}`),
+  eraseJobs: write(`DELETE FROM holdfast_jobs WHERE seq BETWEEN ? AND ?`),
   changeJob: write(`UPDATE holdfast_jobs SET ${assigned(changing)} WHERE seq = ?`),
   // For nearly every job that ends: what its claim wrote stays.
   endJob: write(`UPDATE holdfast_jobs SET ${assigned(ending)} WHERE seq = ?`),

@@ -1,5 +1,6 @@
 // The jobs of a working set: read once, changed in place, and written when a statement must see them, or before a commit.
 
+import type { StatementSync } from 'node:sqlite'
 import type { Bytes, JobRef } from '../../storage.ts'
 import { stateCodes } from '../../rules/job/codes.ts'
 import type { Statements } from '../connection/statements.ts'
@@ -21,6 +22,12 @@ import { withLease } from './open-claims.ts'
 import type { TypeRows } from './type-rows.ts'
 import type { SqliteType } from './type.ts'
 import type { WorkingSet } from './working-set.ts'
+
+interface NewRow {
+  readonly type: SqliteType
+  readonly id: string
+  readonly cells: ReturnType<typeof newCells>
+}
 
 export class JobRows {
   /** It answers what the jobs ask for their chains, groups, keys and dependents. */
@@ -133,6 +140,21 @@ export class JobRows {
     if (this.#statements.addJobIfNew.run(...cells).changes === 0) return false
     // From now on it is there.
     if (type.jobs.size > 0) type.jobs.delete(cells[2] as string)
+    return true
+  }
+
+  /**
+   * The same with one statement for rows with consecutive numbers. False: the id of one is taken, and nothing was written.
+   * @param first the number of the first one
+   */
+  insertAll(statement: StatementSync, rows: readonly NewRow[], first: number): boolean {
+    if (this.#dirty.length > 0) this.flush()
+    const { changes } = statement.run(...rows.flatMap(({ cells }) => cells))
+    if (changes < rows.length) {
+      if (changes > 0) this.#statements.eraseJobs.run(first, first + rows.length - 1)
+      return false
+    }
+    for (const { type, id } of rows) if (type.jobs.size > 0) type.jobs.delete(id)
     return true
   }
 

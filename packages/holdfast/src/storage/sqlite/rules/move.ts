@@ -6,9 +6,10 @@ import { emptyFlow, type Flow, type GroupState, isGroupNeeded } from '../../rule
 import type * as Moves from '../../rules/move.ts'
 import { Signals } from '../../rules/signals.ts'
 import { newRowJob } from '../../rows/new-job.ts'
-import { hasRowAlone, isDue, newCells, type Row, type SqliteJob } from './job.ts'
+import { hasRowAlone, isDue, type Row, type SqliteJob } from './job.ts'
 import type { SqliteGroup } from './group.ts'
 import { Members } from './members.ts'
+import { PlainRows } from './plain-rows.ts'
 import { Ring } from './ring.ts'
 import type { SqliteType } from './type.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -22,8 +23,7 @@ export class SqliteMove implements Moves.Move {
   readonly kept = new Set<Moves.Job>()
   /** Ready jobs that one statement reads: a claim sets it to its slots. */
   slots = 1
-  /** Jobs of an add whose ids are looked up only when one of them is taken. */
-  adding: readonly NewJob[] = []
+  readonly #added = new PlainRows(this)
   readonly #signals = new Signals(true)
   readonly #ready = new Map<SqliteType, ReadAhead>()
   readonly #lost = new Map<SqliteType, ReadAhead>()
@@ -67,7 +67,12 @@ export class SqliteMove implements Moves.Move {
   }
 
   createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): SqliteType | undefined {
-    if (hasRowAlone(fields)) return this.#insert(fields, runAt, state)
+    if (hasRowAlone(fields)) {
+      const type = this.#added.add(fields, runAt, state)
+      // It may precede those that were read.
+      if (type) this.#ready.delete(type)
+      return type
+    }
     if (this.stored(fields)) return undefined
     const job = this.create(fields, runAt, undefined, undefined)
     this.setState(job, state)
@@ -75,21 +80,9 @@ export class SqliteMove implements Moves.Move {
     return job.type
   }
 
-  /**
-   * Writes the row at once, and makes no object: nearly no call reads a job that it has added. The index of ids tells whether the id is
-   * taken, so it is not looked up before.
-   */
-  #insert(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): SqliteType | undefined {
-    const type = this.set.types.ensure(fields.type)
-    const at = { accepted: this.takeNumber(), now: this.now, runAt, state }
-    if (!this.set.jobs.insert(type, newCells(type, fields, at))) {
-      this.set.jobs.prefetch(this.adding.slice(this.adding.indexOf(fields)))
-      return undefined
-    }
-    this.set.types.count(type, state, 1)
-    // It may precede those that were read.
-    this.#ready.delete(type)
-    return type
+  /** Jobs of an add that are rows and nothing else: their ids are looked up only when one of them is taken. */
+  set adding(jobs: readonly NewJob[]) {
+    this.#added.jobs = jobs
   }
 
   erase(job: SqliteJob): void {
