@@ -185,10 +185,24 @@ const steps: readonly string[] = [
   ALTER TABLE holdfast_types ADD COLUMN flow TEXT; -- JSON of its turn and limits; NULL: it uses none of them
   UPDATE holdfast_types SET has_groups = 1 WHERE tid IN (SELECT tid FROM holdfast_groups);
   `,
+  // Claims whose leases are not in the rows of their jobs (rules/open-claims.ts). A process of an earlier version that still has the
+  // file open would claim these jobs again: without the column it knows, its claims and adds fail.
+  `
+  ALTER TABLE holdfast_jobs RENAME COLUMN ready TO line; -- 1: may be claimed once due; 0: aside; NULL: does not wait
+
+  CREATE TABLE holdfast_claims (
+    cid INTEGER PRIMARY KEY,
+    tid INTEGER NOT NULL,
+    priority INTEGER NOT NULL, run_at INTEGER NOT NULL, ord INTEGER NOT NULL, -- the position of its last job in the line
+    worker TEXT NOT NULL, label TEXT, started_at INTEGER NOT NULL, lease_until INTEGER NOT NULL,
+    seqs TEXT NOT NULL -- JSON of the jobs that it holds
+  );
+  `,
 ]
 
 export const tables = [
   'holdfast_jobs',
+  'holdfast_claims',
   'holdfast_payloads',
   'holdfast_places',
   'holdfast_deadlines',

@@ -5,6 +5,8 @@ import assert from 'node:assert/strict'
 import type { DatabaseSync } from 'node:sqlite'
 import type { SqliteStorage } from 'holdfast/sqlite'
 import { logBytesKept, logLinesKept, stateCodes, stateNames } from '../../../src/storage/rules/job/codes.ts'
+import { statementsOf } from '../../../src/storage/sqlite/connection/statements.ts'
+import { OpenClaims } from '../../../src/storage/sqlite/rules/open-claims.ts'
 import { tables } from '../../../src/storage/sqlite/migrations.ts'
 
 /** The kind of group that a job was added to. */
@@ -46,7 +48,7 @@ const wrongs: Readonly<Record<string, string>> = {
     SELECT * FROM holdfast_groups AS grp WHERE (turn_at IS NOT NULL) <> (
       paused_since IS NULL AND more ->> '$.heldBy' IS NULL AND more ->> '$.isFull' IS NULL
       AND (ordered = 0 OR running = 0) AND EXISTS (
-        SELECT 1 FROM holdfast_jobs AS job WHERE job.tid = grp.tid AND job.grp = grp.key AND ready = 0
+        SELECT 1 FROM holdfast_jobs AS job WHERE job.tid = grp.tid AND job.grp = grp.key AND line = 0
           AND (ordered = 0 OR seq = (
             SELECT min(seq) FROM holdfast_jobs AS member
             WHERE member.tid = grp.tid AND member.grp = grp.key AND state < ${completed}))))`,
@@ -58,10 +60,10 @@ const wrongs: Readonly<Record<string, string>> = {
       WHERE grp IS NOT NULL AND state < ${completed} AND ${membership} <> 'unordered'
       UNION ALL
       SELECT tid, grp, -priority, run_at, ord, seq FROM holdfast_jobs AS job
-      WHERE grp IS NOT NULL AND ready = 0 AND ${membership} = 'unordered')
+      WHERE grp IS NOT NULL AND line = 0 AND ${membership} = 'unordered')
     GROUP BY tid, key, rank, at, ord, seq HAVING count(*) <> 2`,
   'a job that waits in the wrong place': `
-    SELECT id, grp, ready FROM holdfast_jobs WHERE ready <> (grp IS NULL)`,
+    SELECT id, grp, line FROM holdfast_jobs WHERE line <> (grp IS NULL)`,
   'a type that does not know of its groups': `
     SELECT * FROM holdfast_types WHERE has_groups = 0 AND tid IN (SELECT tid FROM holdfast_groups)`,
   'a dependent that has ended or is gone': `
@@ -77,7 +79,7 @@ const wrongs: Readonly<Record<string, string>> = {
   'a lease of a job that does not run, or none of one that does': `
     SELECT id, state FROM holdfast_jobs WHERE (state = ${processing}) <> (lease_until IS NOT NULL)`,
   'a ready mark of a job that does not wait, or none of one that does': `
-    SELECT id, state, ready FROM holdfast_jobs WHERE (state IN (${scheduled}, ${queued}, ${failing})) <> (ready IS NOT NULL)`,
+    SELECT id, state, line FROM holdfast_jobs WHERE (state IN (${scheduled}, ${queued}, ${failing})) <> (line IS NOT NULL)`,
   'a place that is not that of the job, or a job without its place': `
     SELECT * FROM (
       SELECT tid, state, at, seq FROM holdfast_places
@@ -107,7 +109,32 @@ const wrongs: Readonly<Record<string, string>> = {
       AND NOT EXISTS (SELECT 1 FROM holdfast_jobs AS first WHERE first.seq = job.chain)`,
 }
 
+/** Jobs of open claims (rules/open-claims.ts) whose rows are not those of queued jobs that are ready, or in more than one claim. */
+const wrongClaims = `
+  SELECT held.value FROM holdfast_claims AS claim CROSS JOIN json_each(claim.seqs) AS held
+  LEFT JOIN holdfast_jobs AS job ON job.seq = held.value
+  GROUP BY held.value HAVING count(*) > 1 OR NOT coalesce(
+    job.tid = claim.tid AND state = ${queued} AND line = 1 AND job.priority = claim.priority AND grp IS NULL AND chain IS NULL
+    AND (job.run_at, job.ord) <= (claim.run_at, claim.ord), 0)`
+
 export function checkTables(db: DatabaseSync): void {
+  assert.deepEqual(db.prepare(wrongClaims).all(), [], 'a job that an open claim cannot hold')
+  assert.deepEqual(
+    db.prepare("SELECT * FROM holdfast_claims WHERE seqs = '[]'").all(),
+    [],
+    'an open claim without jobs',
+  )
+  // The invariants are those of rows that have their leases.
+  db.exec('SAVEPOINT check_tables')
+  try {
+    new OpenClaims(statementsOf(db)).writeOut()
+    checkRows(db)
+  } finally {
+    db.exec('ROLLBACK TO check_tables; RELEASE check_tables')
+  }
+}
+
+function checkRows(db: DatabaseSync): void {
   for (const [what, sql] of Object.entries(wrongs)) assert.deepEqual(db.prepare(sql).all(), [], what)
   const counted = db.prepare(`SELECT tid, ${stateNames.join(', ')} FROM holdfast_types`).all() as Counts[]
   const rows = db.prepare('SELECT tid, state, count(*) AS number FROM holdfast_jobs GROUP BY tid, state').all()

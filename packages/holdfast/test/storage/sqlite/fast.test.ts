@@ -6,6 +6,7 @@ import type { Claim, ClaimedJob, Outcome } from 'holdfast/storage'
 import type { SqliteStorage } from 'holdfast/sqlite'
 import { fakeClock } from 'holdfast/testing'
 import { bench, completed, newJob, types } from './bench.ts'
+import { checkTables, inspect } from './check-tables.ts'
 
 const claim = (storage: SqliteStorage, slots = 1_000, worker = 'w/1'): Promise<Claim> =>
   storage.claim({ worker, slots, types })
@@ -178,4 +179,46 @@ test('an id that is taken is noticed in the middle of a plain batch, and the oth
     (await claim(storage)).jobs.map(({ id }) => id),
     ['old', 'a', 'b', 'c'],
   )
+})
+
+const typeOfRow = (n: number): string => (n % 5 === 0 ? 'b' : 'a')
+
+test('rows are written sixteen, four and one at a time: a taken id at any position has its verdict, and all others are added', async (t) => {
+  const storage = await bench(t).open()
+  const size = 23
+  for (let at = 0; at < size; at++) {
+    const id = (n: number): string => `${at}-${n}`
+    await storage.add([newJob(id(at), { type: typeOfRow(at), token: 'before' })])
+    const jobs = Array.from({ length: size }, (_, n) => newJob(id(n), { type: typeOfRow(n), delayMs: n % 2 }))
+    // Twice in the call, by another token: a duplicate too.
+    const last = newJob(id(0), { type: typeOfRow(0), token: 'again' })
+    const verdicts = (await storage.add([...jobs, last])).map(({ verdict }) => verdict)
+    const expected = Array.from({ length: size + 1 }, (_, n) => (n === at || n === size ? 'duplicate' : 'added'))
+    assert.deepEqual(verdicts, expected)
+    const tokens = (await storage.get(jobs)).map((job) => job!.token)
+    assert.deepEqual(
+      tokens,
+      expected.slice(0, size).map((verdict, n) => (verdict === 'added' ? jobs[n]!.token : 'before')),
+    )
+  }
+  const { types: counts } = await storage.count({})
+  assert.equal(
+    counts.reduce((sum, { states }) => sum + states.queued + states.scheduled, 0),
+    size * size,
+  )
+  await inspect(storage, checkTables)
+})
+
+test('jobs that are added together are claimed in their order, whatever statement wrote them', async (t) => {
+  const storage = await bench(t).open()
+  for (const size of [3, 4, 15, 16, 21, 100]) {
+    const ids = names(size).map((name) => `${size} ${name}`)
+    const verdicts = await storage.add(ids.map((id) => newJob(id)))
+    assert.ok(verdicts.every(({ verdict }) => verdict === 'added'))
+    const { jobs } = await claim(storage, size, `w/${size}`)
+    assert.deepEqual(
+      jobs.map(({ id }) => id),
+      ids,
+    )
+  }
 })

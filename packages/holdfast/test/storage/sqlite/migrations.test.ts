@@ -20,12 +20,20 @@ test('the checksums of published steps stay what they are', () => {
       '4fbe82a4e2e6beeb73b6b7abce18afe10a44d08d8581d80926b97a4d96129562',
       '7287aa4fd04e73909802127c4eef97c0dd969ceeabc0111683b46c830051e4a6',
       '3958f05f9372db8dbc94d35ea62f440ac33b6bb760a9d31ba83ae3adf5194ee4',
+      'c2bcd78ed6b56581c32c85535b6b58aea1316be245e4399a072d25e72a71d872',
     ],
   )
 })
 
-/** Undoes the fourth step: a group had the numbers of its running job and of its head, if that was ready. */
+/** Undoes the fifth step. */
+const undoFifth = `
+  DROP TABLE holdfast_claims;
+  ALTER TABLE holdfast_jobs RENAME COLUMN line TO ready;
+  DELETE FROM holdfast_migrations WHERE number = 5;`
+
+/** Undoes the fifth and the fourth step: a group had the numbers of its running job and of its head, if that was ready. */
 const undoFourth = `
+  ${undoFifth}
   CREATE TABLE old (
     tid INTEGER NOT NULL, key TEXT NOT NULL, running INTEGER, placed INTEGER, paused_since INTEGER, paused_by TEXT,
     PRIMARY KEY (tid, key)
@@ -42,7 +50,7 @@ const undoFourth = `
   ALTER TABLE holdfast_types DROP COLUMN has_groups; ALTER TABLE holdfast_types DROP COLUMN flow;
   DELETE FROM holdfast_migrations WHERE number = 4;`
 
-/** Undoes the fourth and the third step. */
+/** Undoes the steps from the third on. */
 const undoThird = `
   ${undoFourth}
   DROP INDEX holdfast_windows;
@@ -50,7 +58,7 @@ const undoThird = `
   CREATE INDEX holdfast_windows ON holdfast_keys (until) WHERE mode = 'throttle' AND until IS NOT NULL;
   DELETE FROM holdfast_migrations WHERE number = 3;`
 
-/** Undoes the fourth, the third and the second step. */
+/** Undoes the steps from the second on. */
 const undo = `
   ${undoThird}
   DROP INDEX holdfast_ended;
@@ -179,4 +187,34 @@ test('[F20] [V1] a file of the third step is migrated with its groups: they go o
     (await claim()).map(({ id }) => id),
     ['p1'],
   )
+})
+
+test('[V1] a file of the fourth step is migrated with its leases, and an earlier version that has it open can neither claim nor add', async (t) => {
+  const { open, look } = bench(t)
+  const before = await open()
+  const types = [{ type: 'a', leaseMs: 60_000 }]
+  await before.add(['a', 'b', 'c', 'd'].map((id) => newJob(id, { type: 'a' })))
+  const [first, second] = (await before.claim({ worker: 'w', slots: 2, types })).jobs
+  // Has the lease written into the rows, as an earlier version did.
+  await before.extend([first!, second!].map((job) => ({ ...job, leaseMs: 60_000 })))
+  await before.disconnect()
+  const db = look()
+  db.exec(undoFifth)
+  const claimOfEarlier = db.prepare('SELECT seq FROM holdfast_jobs WHERE tid = 1 AND ready = 1')
+  assert.equal(claimOfEarlier.all().length, 2)
+
+  const storage = await open()
+  checkTables(look())
+  const { jobs } = await storage.claim({ worker: 'x', slots: 1, types })
+  assert.deepEqual(
+    jobs.map(({ id }) => id),
+    ['c'],
+  )
+  assert.throws(() => claimOfEarlier.all(), /no such column: ready/)
+  const verdicts = await storage.settle([first!, second!, jobs[0]!].map(completed))
+  assert.deepEqual(
+    verdicts.map(({ verdict }) => verdict),
+    ['settled', 'settled', 'settled'],
+  )
+  checkTables(look())
 })

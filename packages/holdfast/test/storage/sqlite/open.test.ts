@@ -86,8 +86,8 @@ test('[V1] a schema with other steps, or with more steps than this version knows
   for (const [change, message] of [
     ["UPDATE holdfast_migrations SET checksum = 'other'", /cannot open the database '.*': schema step 1 differs/],
     [
-      "INSERT INTO holdfast_migrations VALUES (5, 'later'), (6, 'later')",
-      /has 6 schema steps, and this version knows 4/,
+      "INSERT INTO holdfast_migrations VALUES (6, 'later'), (7, 'later')",
+      /has 7 schema steps, and this version knows 5/,
     ],
     ['UPDATE holdfast_migrations SET number = number + 10', /cannot open the database '.*': schema step 1 differs/],
   ] as const) {

@@ -58,14 +58,14 @@ export class Connection {
 
   private constructor(options: ConnectionOptions, db: DatabaseSync, readDb: DatabaseSync | undefined) {
     const { path, durability, clock, patienceMs, instance, listeners } = options
-    const sideOf = (database: DatabaseSync): Side => ({
+    const sideOf = (database: DatabaseSync, isReader = false): Side => ({
       db: database,
-      set: new WorkingSet(database, listeners.listenersOf),
+      set: new WorkingSet(database, listeners.listenersOf, isReader),
       kv: new KvTable(database),
     })
     this.#clock = clock
     this.#writes = sideOf(db)
-    this.#reads = readDb && sideOf(readDb)
+    this.#reads = readDb && sideOf(readDb, true)
     const { set } = this.#writes
     const isInMemory = path === ':memory:'
     const hints = isInMemory
@@ -118,6 +118,7 @@ export class Connection {
     if (!this.#reads) {
       return this.write((move, kv) => {
         // The statements of a read must see what the calls before it have changed.
+        move.set.writeOut()
         move.set.end()
         return run(move, kv)
       })

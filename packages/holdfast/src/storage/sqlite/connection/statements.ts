@@ -60,7 +60,7 @@ const down = (place: Place): string => along(place, '<', 'DESC')
 
 /** The indexes that a list follows (verbs/list-place.ts, verbs/list-search.ts). */
 const places = {
-  ready: { where: 'tid = :tid AND ready = :ready AND priority = :priority', order: ['run_at', 'ord'] },
+  ready: { where: 'tid = :tid AND line = :ready AND priority = :priority', order: ['run_at', 'ord'] },
   leases: { where: 'tid = :tid AND lease_until IS NOT NULL', order: ['lease_until', 'seq'] },
   ended: { where: 'tid = :tid AND state = :state AND sweep_at IS NOT NULL', order: ['sweep_at', 'seq'] },
   places: {
@@ -85,7 +85,7 @@ const typeColumns = 'tid, name, paused_since, paused_by, has_groups, flow'
 
 /** In the order of changingCells() (rules/job.ts). The last ones are those that an end or a renewal of a lease changes. */
 const ending = 'state, lease_until, finished_at, by_holder, result, expires_at, sweep_at'
-const changing = `attempt, failures, run_at, ord, ready, worker, label, started_at, error, more, ${ending}`
+const changing = `attempt, failures, run_at, ord, line, worker, label, started_at, error, more, ${ending}`
 
 /** The columns with a parameter each. */
 const assigned = (columns: string): string =>
@@ -94,16 +94,27 @@ const assigned = (columns: string): string =>
     .map((column) => `${column} = ?`)
     .join(', ')
 
-const plainJob = `INTO holdfast_jobs (seq, tid, id, token, max_attempts, priority, keep_ms, created_at, payload, state,
-  attempt, failures, run_at, ord, ready) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, 1)`
+const plainColumns =
+  'seq, tid, id, token, max_attempts, priority, keep_ms, created_at, payload, state, attempt, failures, run_at, ord, line'
+
+/** So many rows of newCells() (rules/job.ts). */
+const plainJobs = (count: number): string =>
+  `INTO holdfast_jobs (${plainColumns}) VALUES ${Array.from({ length: count }, () => '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, ?, ?, 1)').join(', ')}`
+
+// OR FAIL: with ABORT, the default, SQLite copies each page before a statement of many rows changes it, so that it can undo the statement
+// alone. That took 9 % of a claim and its settle. What fails here is undone with the whole call (connection/writer.ts).
 
 /** Of a fast claim, on rows that are ready; and of a fast settle, on rows that it has leased. */
-const lease = `UPDATE holdfast_jobs SET state = ${processing}, attempt = attempt + 1, ready = NULL, worker = ?, label = ?, started_at = ?,
+const lease = `UPDATE OR FAIL holdfast_jobs SET state = ${processing}, attempt = attempt + 1, line = NULL, worker = ?, label = ?, started_at = ?,
   lease_until = ?`
-const complete = `UPDATE holdfast_jobs SET state = ${completed}, lease_until = NULL, finished_at = ?, by_holder = 1, result = ?,
+const complete = `UPDATE OR FAIL holdfast_jobs SET state = ${completed}, lease_until = NULL, finished_at = ?, by_holder = 1, result = ?,
   expires_at = ?, sweep_at = ?`
-const release = `UPDATE holdfast_jobs SET state = ${queued}, ready = 1, worker = NULL, label = NULL, started_at = NULL,
+const release = `UPDATE OR FAIL holdfast_jobs SET state = ${queued}, line = 1, worker = NULL, label = NULL, started_at = NULL,
   lease_until = NULL, more = ?`
+/** The same for jobs of an open claim, whose rows do not have the lease. */
+const completeOpen = `UPDATE OR FAIL holdfast_jobs SET state = ${completed}, attempt = attempt + 1, line = NULL, worker = ?, label = ?, started_at = ?,
+  finished_at = ?, by_holder = 1, result = ?, expires_at = ?, sweep_at = ?`
+const releaseOpen = 'UPDATE OR FAIL holdfast_jobs SET attempt = attempt + 1, more = ?'
 const inRange = 'WHERE seq BETWEEN ? AND ?'
 const inList = 'WHERE seq IN (SELECT value FROM json_each(?))'
 
@@ -135,8 +146,11 @@ const texts = {
       `${changing}) VALUES (${Array.from({ length: 28 }, () => '?').join(', ')})`,
   ),
   // For a new job that is ready and has nothing rare: nearly every job.
-  addPlainJob: write(`INSERT ${plainJob}`),
-  addJobIfNew: write(`INSERT OR IGNORE ${plainJob}`),
+  addPlainJob: write(`INSERT ${plainJobs(1)}`),
+  addJobIfNew: write(`INSERT OR IGNORE ${plainJobs(1)}`),
+  addFourIfNew: write(`INSERT OR IGNORE ${plainJobs(4)}`),
+  addSixteenIfNew: write(`INSERT OR IGNORE ${plainJobs(16)}`),
+  eraseJobs: write(`DELETE FROM holdfast_jobs WHERE seq BETWEEN ? AND ?`),
   changeJob: write(`UPDATE holdfast_jobs SET ${assigned(changing)} WHERE seq = ?`),
   // For nearly every job that ends: what its claim wrote stays.
   endJob: write(`UPDATE holdfast_jobs SET ${assigned(ending)} WHERE seq = ?`),
@@ -146,6 +160,17 @@ const texts = {
   releaseList: write(`${release} ${inList}`),
   completeRange: write(`${complete} ${inRange}`),
   completeList: write(`${complete} ${inList}`),
+  completeOpenRange: write(`${completeOpen} ${inRange}`),
+  completeOpenList: write(`${completeOpen} ${inList}`),
+  releaseOpenRange: write(`${releaseOpen} ${inRange}`),
+  releaseOpenList: write(`${releaseOpen} ${inList}`),
+  openClaims: rows(
+    `SELECT cid, tid, priority, run_at, ord, worker, label, started_at, lease_until, seqs FROM holdfast_claims
+     WHERE cid > 0 ORDER BY cid`,
+  ),
+  setOpenClaim: write('INSERT OR REPLACE INTO holdfast_claims VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+  eraseOpenClaim: write('DELETE FROM holdfast_claims WHERE cid = ?'),
+  eraseOpenClaims: write('DELETE FROM holdfast_claims WHERE cid > 0'),
   changePayload: write('UPDATE holdfast_jobs SET payload = ? WHERE seq = ?'),
   eraseJob: write('DELETE FROM holdfast_jobs WHERE seq = ?'),
   payload: rows('SELECT payload FROM holdfast_payloads WHERE seq = ?'),
@@ -177,22 +202,30 @@ const texts = {
   eraseLines: write('DELETE FROM holdfast_lines WHERE seq = ?'),
   readyJobs: rows(
     `SELECT ${jobColumns} FROM holdfast_jobs
-     WHERE tid = ? AND ready = 1 AND priority = ? AND run_at <= ? ORDER BY run_at, ord LIMIT ? + 0`,
+     WHERE tid = ? AND line = 1 AND priority = ? AND run_at <= ? ORDER BY run_at, ord LIMIT ? + 0`,
   ),
   // For one slot, instead of the two around it.
   firstReady: rows(
-    `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND ready = 1 ORDER BY priority DESC, run_at, ord LIMIT 1`,
+    `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND line = 1 ORDER BY priority DESC, run_at, ord LIMIT 1`,
   ),
   // The same two with the columns of a fast claim.
   dueJobs: rows(
     `SELECT ${claimedColumns} FROM holdfast_jobs
-     WHERE tid = ? AND ready = 1 AND priority = ? AND run_at <= ? ORDER BY run_at, ord LIMIT ? + 0`,
+     WHERE tid = ? AND line = 1 AND priority = ? AND run_at <= ? ORDER BY run_at, ord LIMIT ? + 0`,
   ),
   firstDueJob: rows(
-    `SELECT ${claimedColumns} FROM holdfast_jobs WHERE tid = ? AND ready = 1 ORDER BY priority DESC, run_at, ord LIMIT 1`,
+    `SELECT ${claimedColumns} FROM holdfast_jobs WHERE tid = ? AND line = 1 ORDER BY priority DESC, run_at, ord LIMIT 1`,
+  ),
+  // Behind the jobs of open claims, and the number up to there.
+  dueJobsAfter: rows(
+    `SELECT ${claimedColumns} FROM holdfast_jobs
+     WHERE tid = ? AND line = 1 AND priority = ? AND (run_at, ord) > (?, ?) AND run_at <= ? ORDER BY run_at, ord LIMIT ? + 0`,
+  ),
+  countReadyUpTo: rows(
+    'SELECT count(*) FROM holdfast_jobs WHERE tid = ? AND line = 1 AND priority = ? AND (run_at, ord) <= (?, ?)',
   ),
   highestBelow: rows(
-    'SELECT priority FROM holdfast_jobs WHERE tid = ? AND ready = 1 AND priority < ? ORDER BY priority DESC LIMIT 1',
+    'SELECT priority FROM holdfast_jobs WHERE tid = ? AND line = 1 AND priority < ? ORDER BY priority DESC LIMIT 1',
   ),
   lost: rows(
     `SELECT ${jobColumns} FROM holdfast_jobs WHERE tid = ? AND lease_until <= ? ORDER BY lease_until LIMIT ? + 0`,
@@ -261,7 +294,12 @@ const texts = {
   overdueKey: rows(`SELECT 1 FROM holdfast_keys WHERE mode <> 'simple' AND until IS NOT NULL AND until <= ? LIMIT 1`),
   firstOfPriority: rows(
     `SELECT priority, run_at FROM holdfast_jobs
-     WHERE tid = ? AND ready = ? AND priority < ? ORDER BY priority DESC, run_at, ord LIMIT 1`,
+     WHERE tid = ? AND line = ? AND priority < ? ORDER BY priority DESC, run_at, ord LIMIT 1`,
+  ),
+  // Without the jobs of open claims.
+  firstOthers: rows(
+    `SELECT run_at FROM holdfast_jobs
+     WHERE tid = ? AND line = 1 AND priority = ? AND seq NOT IN (SELECT value FROM json_each(?)) ORDER BY run_at, ord LIMIT 1`,
   ),
   firstLease: rows(
     `SELECT lease_until FROM holdfast_jobs AS job WHERE tid = ? AND lease_until IS NOT NULL AND NOT EXISTS (

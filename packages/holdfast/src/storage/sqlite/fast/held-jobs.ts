@@ -1,7 +1,7 @@
 // The jobs that fast claims have leased: what their ends need, instead of whole rows.
 //
-// Invariant: the row of a job is as its claim wrote it. Before the rules read the row into an object, which they may change, the job is
-// taken out (rules/job-rows.ts). A commit of another connection, or a rollback, takes out all.
+// Invariant: the row of a job is as its claim wrote it, or left it if the claim is open. Before the rules read the row into an object, which
+// they may change, the job is taken out (rules/job-rows.ts). A commit of another connection, or a rollback, takes out all.
 //
 // Found by the worker, which is new with each claim, and then by position: a Map of ids makes V8 look up each id in its table of all
 // strings, which took a tenth of the time of a claim and its settle.
@@ -9,6 +9,7 @@
 import type { Lease } from '../../rules/move.ts'
 import type { LeaseRef } from '../../storage.ts'
 import type { SqliteJob } from '../rules/job.ts'
+import type { OpenClaim } from '../rules/open-claims.ts'
 import type { SqliteType } from '../rules/type.ts'
 
 export interface HeldJob {
@@ -16,6 +17,8 @@ export interface HeldJob {
   readonly id: string
   readonly seq: number
   readonly lease: Lease
+  /** Undefined: its row has the lease. */
+  readonly claim: OpenClaim | undefined
   readonly attempt: number
   readonly failures: number
   /** How long its record is kept if it completes. */

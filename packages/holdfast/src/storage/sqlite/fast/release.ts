@@ -19,14 +19,19 @@ export function isPlainRelease(outcome: Outcome): outcome is Release {
 export interface Releases {
   readonly first: HeldJob
   readonly seqs: number[]
+  /** Their claim was open: their rows are still at their old place. */
+  readonly isOpen: boolean
 }
 
 export function release(move: SqliteMove, all: Releases[], held: HeldJob): SettleVerdict {
   const { type, id, lease, attempt, failures, runAt, seq } = held
-  move.set.held.take(held)
-  const together = all.find(({ first }) => first.lease === lease && first.attempt === attempt && first.type === type)
+  const isOpen = move.set.takeHeld(held)
+  const together = all.find((other) => {
+    const { first } = other
+    return first.lease === lease && first.attempt === attempt && first.type === type && other.isOpen === isOpen
+  })
   if (together) together.seqs.push(seq)
-  else all.push({ first: held, seqs: [seq] })
+  else all.push({ first: held, seqs: [seq], isOpen })
   if (move.hasListeners(type)) move.event({ type, id, lease }, 'requeued', failures)
   move.wake(type)
   // It was due when it was claimed.
@@ -34,8 +39,10 @@ export function release(move: SqliteMove, all: Releases[], held: HeldJob): Settl
 }
 
 export function writeReleases({ set, now }: SqliteMove, all: readonly Releases[]): void {
-  const { releaseRange: range, releaseList: list } = set.statements
-  for (const { first, seqs } of all) {
+  const { releaseRange, releaseList, releaseOpenRange, releaseOpenList } = set.statements
+  for (const { first, seqs, isOpen } of all) {
+    const range = isOpen ? releaseOpenRange : releaseRange
+    const list = isOpen ? releaseOpenList : releaseList
     const { type, attempt, lease } = first
     const { worker, label, startedAt } = lease
     const ended = { endedAt: now, outcome: 'released', state: 'queued', error: undefined } as const

@@ -4,6 +4,7 @@
 // after those before it were written.
 
 import { settle } from '../../rules/settle.ts'
+import type { Lease } from '../../rules/move.ts'
 import type { Bytes, LeaseRef, Outcome, Report, SettleVerdict } from '../../storage.ts'
 import { instant } from '../rules/job.ts'
 import type { SqliteMove } from '../rules/move.ts'
@@ -20,11 +21,13 @@ interface Ends {
   readonly keepMs: number
   readonly result: Bytes | undefined
   readonly seqs: number[]
+  /** Of jobs whose claim was open. Undefined: their rows have it. */
+  readonly lease: Lease | undefined
   readonly verdict: SettleVerdict
 }
 
-/** Ways that are looked through for an outcome. Beyond them, each has a statement of its own. */
-const mostWays = 4
+/** Ways that are looked through for an outcome: jobs of as many open claims, mostly. Beyond them, each has a statement of its own. */
+const mostWays = 16
 
 export function settleFast(move: SqliteMove, outcomes: readonly Outcome[]): SettleVerdict[] {
   // oxlint-disable-next-line unicorn/no-new-array -- its length is known
@@ -76,20 +79,25 @@ const keepMsOf = ({ keepMs }: Completion, held: HeldJob): number => keepMs ?? he
 
 function complete(move: SqliteMove, ends: Ends[], held: HeldJob, outcome: Completion): SettleVerdict {
   const { type, id, lease } = held
-  move.set.held.take(held)
-  const end = endOf(move, ends, type, keepMsOf(outcome, held), outcome.result)
+  const isOpen = move.set.takeHeld(held)
+  const end = endOf(move, ends, held, isOpen ? lease : undefined, outcome)
   end.seqs.push(held.seq)
   if (move.hasListeners(type)) move.event({ type, id, lease }, 'completed', held.failures + 1)
   move.completed({ type, id })
   return end.verdict
 }
 
-function endOf({ now }: SqliteMove, ends: Ends[], type: SqliteType, keepMs: number, result: Bytes | undefined): Ends {
+function endOf({ now }: SqliteMove, ends: Ends[], held: HeldJob, lease: Lease | undefined, outcome: Completion): Ends {
+  const { type } = held
+  const { result } = outcome
+  const keepMs = keepMsOf(outcome, held)
   if (ends.length <= mostWays) {
-    for (const end of ends) if (end.keepMs === keepMs && end.type === type && isSame(end.result, result)) return end
+    for (const end of ends) {
+      if (end.lease === lease && end.keepMs === keepMs && end.type === type && isSame(end.result, result)) return end
+    }
   }
   const verdict = { ...plainEnd, expiresAt: now + keepMs }
-  const end = { type, keepMs, result, seqs: [], verdict }
+  const end = { type, keepMs, result, seqs: [], lease, verdict }
   ends.push(end)
   return end
 }
@@ -104,10 +112,14 @@ function isSame(a: Bytes | undefined, b: Bytes | undefined): boolean {
 }
 
 function write({ set, now }: SqliteMove, ends: readonly Ends[]): void {
-  const { completeRange: range, completeList: list } = set.statements
-  for (const { type, keepMs, result, seqs } of ends) {
+  const { completeRange: range, completeList: list, completeOpenRange, completeOpenList } = set.statements
+  for (const { type, keepMs, result, seqs, lease } of ends) {
     const expiresAt = instant(now + keepMs)
-    runOn({ range, list }, [now, result ?? null, expiresAt, expiresAt], seqs)
+    const end = [now, result ?? null, expiresAt, expiresAt]
+    if (lease) {
+      const { worker, label = null, startedAt } = lease
+      runOn({ range: completeOpenRange, list: completeOpenList }, [worker, label, startedAt, ...end], seqs)
+    } else runOn({ range, list }, end, seqs)
     set.types.count(type, 'processing', -seqs.length)
     set.types.count(type, 'completed', seqs.length)
   }

@@ -1,9 +1,8 @@
 // The jobs of a working set: read once, changed in place, and written when a statement must see them, or before a commit.
 
+import type { StatementSync } from 'node:sqlite'
 import type { Bytes, JobRef } from '../../storage.ts'
-import type { Rows } from '../../rows/job.ts'
 import { stateCodes } from '../../rules/job/codes.ts'
-import type { HeldJobs } from '../fast/held-jobs.ts'
 import type { Statements } from '../connection/statements.ts'
 import {
   changingCells,
@@ -19,16 +18,23 @@ import {
   type SqliteJob,
 } from './job.ts'
 import type { JobParts } from './job-parts.ts'
+import { withLease } from './open-claims.ts'
 import type { TypeRows } from './type-rows.ts'
 import type { SqliteType } from './type.ts'
+import type { WorkingSet } from './working-set.ts'
+
+interface NewRow {
+  readonly type: SqliteType
+  readonly id: string
+  readonly cells: ReturnType<typeof newCells>
+}
 
 export class JobRows {
-  /** What the jobs ask for their chains, groups, keys and dependents. */
-  readonly #rows: Rows<SqliteType>
+  /** It answers what the jobs ask for their chains, groups, keys and dependents. */
+  readonly #set: WorkingSet
   readonly #statements: Statements
   readonly #types: TypeRows
   readonly #parts: JobParts
-  readonly #held: HeldJobs
   readonly #bySeq = new Map<number, SqliteJob>()
   /** Read or changed in this transaction. */
   #seen: SqliteJob[] = []
@@ -36,12 +42,11 @@ export class JobRows {
   /** Looked up in this transaction without a result. */
   #absent: { type: SqliteType; id: string }[] = []
 
-  constructor(rows: Rows<SqliteType>, statements: Statements, types: TypeRows, parts: JobParts, held: HeldJobs) {
-    this.#rows = rows
+  constructor(set: WorkingSet, statements: Statements, types: TypeRows, parts: JobParts) {
+    this.#set = set
     this.#statements = statements
     this.#types = types
     this.#parts = parts
-    this.#held = held
   }
 
   // ── read ───────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -100,11 +105,17 @@ export class JobRows {
 
   /** The job in memory if there is one: it is ahead of its row. */
   ofRow(row: Row): SqliteJob {
-    const known = this.#bySeq.get(row[0] as number)
+    const seq = row[0] as number
+    const known = this.#bySeq.get(seq)
     if (known) return known
-    const job = readJob(this.#rows, this.#types.byId(row[1] as number), row)
+    const { claims, isReader } = this.#set
+    const claim = claims.isEmpty ? undefined : claims.of(seq)
+    const job = readJob(this.#set, this.#types.byId(row[1] as number), claim ? withLease(row, claim) : row)
     this.#parts.read(job)
-    return this.#keep(job)
+    this.#keep(job)
+    // Its row gets the lease.
+    if (claim && !isReader && claims.take(claim, seq)) this.touch(job)
+    return job
   }
 
   ofRows(rows: readonly unknown[]): SqliteJob[] {
@@ -132,6 +143,21 @@ export class JobRows {
     return true
   }
 
+  /**
+   * The same with one statement for rows with consecutive numbers. False: the id of one is taken, and nothing was written.
+   * @param first the number of the first one
+   */
+  insertAll(statement: StatementSync, rows: readonly NewRow[], first: number): boolean {
+    if (this.#dirty.length > 0) this.flush()
+    const { changes } = statement.run(...rows.flatMap(({ cells }) => cells))
+    if (changes < rows.length) {
+      if (changes > 0) this.#statements.eraseJobs.run(first, first + rows.length - 1)
+      return false
+    }
+    for (const { type, id } of rows) if (type.jobs.size > 0) type.jobs.delete(id)
+    return true
+  }
+
   erase(job: SqliteJob): void {
     job.isErased = true
     this.#drop(job)
@@ -154,7 +180,7 @@ export class JobRows {
     this.#bySeq.set(job.accepted, job)
     job.type.jobs.set(job.id, job)
     // The rules may change it now.
-    if (job.leased) this.#held.release(job)
+    if (job.leased) this.#set.held.release(job)
     this.#seen.push(job)
     return job
   }

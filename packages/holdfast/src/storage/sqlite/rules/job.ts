@@ -11,7 +11,7 @@ import type { SqliteType } from './type.ts'
 const inlineBytes = 1_024
 
 export const jobColumns =
-  'seq, tid, id, token, state, attempt, failures, max_attempts, priority, grp, keep_ms, created_at, run_at, ord, ready, ' +
+  'seq, tid, id, token, state, attempt, failures, max_attempts, priority, grp, keep_ms, created_at, run_at, ord, line, ' +
   'worker, label, started_at, lease_until, finished_at, by_holder, payload, result, error, chain, expires_at, sweep_at, more'
 
 type Cell = number | string | Uint8Array | null

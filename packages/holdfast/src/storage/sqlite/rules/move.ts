@@ -6,9 +6,10 @@ import { emptyFlow, type Flow, type GroupState, isGroupNeeded } from '../../rule
 import type * as Moves from '../../rules/move.ts'
 import { Signals } from '../../rules/signals.ts'
 import { newRowJob } from '../../rows/new-job.ts'
-import { hasRowAlone, isDue, newCells, type Row, type SqliteJob } from './job.ts'
+import { hasRowAlone, isDue, type Row, type SqliteJob } from './job.ts'
 import type { SqliteGroup } from './group.ts'
 import { Members } from './members.ts'
+import { PlainRows } from './plain-rows.ts'
 import { Ring } from './ring.ts'
 import type { SqliteType } from './type.ts'
 import type { WorkingSet } from './working-set.ts'
@@ -22,8 +23,7 @@ export class SqliteMove implements Moves.Move {
   readonly kept = new Set<Moves.Job>()
   /** Ready jobs that one statement reads: a claim sets it to its slots. */
   slots = 1
-  /** Jobs of an add whose ids are looked up only when one of them is taken. */
-  adding: readonly NewJob[] = []
+  readonly #added = new PlainRows(this)
   readonly #signals = new Signals(true)
   readonly #ready = new Map<SqliteType, ReadAhead>()
   readonly #lost = new Map<SqliteType, ReadAhead>()
@@ -67,7 +67,12 @@ export class SqliteMove implements Moves.Move {
   }
 
   createWaiting(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): SqliteType | undefined {
-    if (hasRowAlone(fields)) return this.#insert(fields, runAt, state)
+    if (hasRowAlone(fields)) {
+      const type = this.#added.add(fields, runAt, state)
+      // It may precede those that were read.
+      if (type) this.#ready.delete(type)
+      return type
+    }
     if (this.stored(fields)) return undefined
     const job = this.create(fields, runAt, undefined, undefined)
     this.setState(job, state)
@@ -75,21 +80,9 @@ export class SqliteMove implements Moves.Move {
     return job.type
   }
 
-  /**
-   * Writes the row at once, and makes no object: nearly no call reads a job that it has added. The index of ids tells whether the id is
-   * taken, so it is not looked up before.
-   */
-  #insert(fields: NewJob, runAt: number, state: 'queued' | 'scheduled'): SqliteType | undefined {
-    const type = this.set.types.ensure(fields.type)
-    const at = { accepted: this.takeNumber(), now: this.now, runAt, state }
-    if (!this.set.jobs.insert(type, newCells(type, fields, at))) {
-      this.set.jobs.prefetch(this.adding.slice(this.adding.indexOf(fields)))
-      return undefined
-    }
-    this.set.types.count(type, state, 1)
-    // It may precede those that were read.
-    this.#ready.delete(type)
-    return type
+  /** Jobs of an add that are rows and nothing else: their ids are looked up only when one of them is taken. */
+  set adding(jobs: readonly NewJob[]) {
+    this.#added.jobs = jobs
   }
 
   erase(job: SqliteJob): void {
@@ -141,9 +134,11 @@ export class SqliteMove implements Moves.Move {
   }
 
   #readReady(type: SqliteType): ReadAhead {
-    this.set.jobs.flush()
+    // A reader cannot write claims out: it reads so many jobs more.
+    if (!this.set.isReader) this.set.writeOut()
+    const slots = this.slots + this.set.claims.countOf(type)
     const { highestBelow, readyJobs, firstReady } = this.set.statements
-    if (this.slots === 1) {
+    if (slots === 1) {
       const row = firstReady.get(type.tid) as unknown as Row | undefined
       if (!row) return nothing
       if (isDue(row, this.now)) return { jobs: [this.set.jobs.ofRow(row)], isLast: false }
@@ -151,13 +146,13 @@ export class SqliteMove implements Moves.Move {
     }
     const found: SqliteJob[] = []
     let below = 1_000
-    while (found.length < this.slots) {
+    while (found.length < slots) {
       const highest = highestBelow.get(type.tid, below) as unknown as [number] | undefined
       if (!highest) break
       below = highest[0]
-      found.push(...this.set.jobs.ofRows(readyJobs.all(type.tid, below, this.now, this.slots - found.length)))
+      found.push(...this.set.jobs.ofRows(readyJobs.all(type.tid, below, this.now, slots - found.length)))
     }
-    return { jobs: found.toReversed(), isLast: found.length < this.slots }
+    return { jobs: found.toReversed(), isLast: found.length < slots }
   }
 
   #readLost(type: SqliteType): ReadAhead {
@@ -165,14 +160,15 @@ export class SqliteMove implements Moves.Move {
     if (type.noLeaseEndBefore > this.now) return nothing
     const { firstLeaseEnd } = this.set.statements
     const first = firstLeaseEnd.get(type.tid) as unknown as [number] | undefined
-    type.noLeaseEndBefore = first ? first[0] : Infinity
+    type.noLeaseEndBefore = Math.min(first ? first[0] : Infinity, this.set.claims.firstEnd(type))
     if (type.noLeaseEndBefore > this.now) return nothing
+    this.set.writeOut()
     const found = this.set.jobs.ofRows(this.set.statements.lost.all(type.tid, this.now, lostPerRead))
     return { jobs: found.toReversed(), isLast: found.length < lostPerRead }
   }
 
   held(type: SqliteType): SqliteJob[] {
-    this.set.jobs.flush()
+    this.set.writeOut()
     return this.set.jobs.ofRows(this.set.statements.held.all(type.tid))
   }
 

@@ -7,7 +7,7 @@ import type { Rows, StoredReport } from '../../rows/job.ts'
 import type * as Moves from '../../rules/move.ts'
 import type { Listeners } from '../../rules/signals.ts'
 import { statementsOf, type Statements } from '../connection/statements.ts'
-import { HeldJobs } from '../fast/held-jobs.ts'
+import { type HeldJob, HeldJobs } from '../fast/held-jobs.ts'
 import { DependentRows } from './dependent-rows.ts'
 import { GroupRows } from './group-rows.ts'
 import type { SqliteGroup } from './group.ts'
@@ -15,6 +15,7 @@ import { JobParts } from './job-parts.ts'
 import { JobRows } from './job-rows.ts'
 import type { SqliteJob } from './job.ts'
 import { KeyRows } from './key-rows.ts'
+import { OpenClaims } from './open-claims.ts'
 import { TypeRows } from './type-rows.ts'
 import type { SqliteType } from './type.ts'
 
@@ -22,11 +23,13 @@ import type { SqliteType } from './type.ts'
 const numbersAhead = 1_000
 
 export class WorkingSet implements Rows<SqliteType> {
+  readonly isReader: boolean
   readonly statements: Statements
   readonly types: TypeRows
   readonly parts: JobParts
   /** Leased jobs that are not in `jobs`. */
   readonly held = new HeldJobs()
+  readonly claims: OpenClaims
   readonly jobs: JobRows
   readonly groups: GroupRows
   readonly keys: KeyRows
@@ -41,11 +44,14 @@ export class WorkingSet implements Rows<SqliteType> {
   #reserved = -1
   #isReservedByThis = false
 
-  constructor(db: DatabaseSync, listenersOf: (name: string) => Listeners) {
+  /** @param isReader it only reads */
+  constructor(db: DatabaseSync, listenersOf: (name: string) => Listeners, isReader = false) {
+    this.isReader = isReader
     this.statements = statementsOf(db)
+    this.claims = new OpenClaims(this.statements)
     this.types = new TypeRows(this.statements, listenersOf)
     this.parts = new JobParts(this.statements)
-    this.jobs = new JobRows(this, this.statements, this.types, this.parts, this.held)
+    this.jobs = new JobRows(this, this.statements, this.types, this.parts)
     this.groups = new GroupRows(this.statements, this.types)
     this.keys = new KeyRows(this.statements, this.jobs)
     this.dependents = new DependentRows(this.statements, this.jobs)
@@ -71,6 +77,7 @@ export class WorkingSet implements Rows<SqliteType> {
     this.types.forget()
     this.jobs.forget()
     this.held.clear()
+    this.claims.forget()
     this.groups.forget()
     this.keys.forget()
     this.dependents.forget()
@@ -83,6 +90,7 @@ export class WorkingSet implements Rows<SqliteType> {
   /** Before a commit: writes everything. */
   end(): void {
     this.jobs.flush()
+    this.claims.flush()
     this.groups.flush()
     this.types.write()
     this.dependents.eraseAllOrphans()
@@ -91,6 +99,18 @@ export class WorkingSet implements Rows<SqliteType> {
     this.groups.forget()
     this.keys.forget()
     this.dependents.forget()
+  }
+
+  /** Before a search of an index that tells which jobs wait and which are leased: all of them are at their places then. */
+  writeOut(): void {
+    this.jobs.flush()
+    this.claims.writeOut()
+  }
+
+  /** The end of a job that a fast claim holds. True if the claim was open: its row does not have the lease. */
+  takeHeld(held: HeldJob): boolean {
+    this.held.take(held)
+    return held.claim !== undefined && this.claims.take(held.claim, held.seq)
   }
 
   get lastNumber(): number {

@@ -6,6 +6,7 @@ import { emptyGroup } from '../../rules/flow.ts'
 import { stateNames } from '../../rules/job/codes.ts'
 import { groupUse, slowedUntil, typeUse } from '../../rules/limits.ts'
 import { nextOfNone, nextStart } from '../../rules/next-start.ts'
+import { instant } from '../rules/job.ts'
 import type { SqliteMove } from '../rules/move.ts'
 import type { SqliteType } from '../rules/type.ts'
 import { firstLeaseEnd, firstRunAt } from './next-due-at.ts'
@@ -43,13 +44,19 @@ function countType(move: SqliteMove, type: SqliteType, gone: Partial<StateCounts
   return {
     type: type.name,
     states,
-    due: waitingAndDue + lost,
+    due: waitingAndDue + lost + lostOfOpen(move, type),
     delayed: states.scheduled + states.failing - failing,
     oldestDueAt: oldest <= move.now ? oldest : undefined,
     paused: type.paused,
     pausedGroups: pausedGroups(move, type),
     slowedUntil: slowedUntil(type.flow, move.now),
   }
+}
+
+function lostOfOpen({ set, now }: SqliteMove, type: SqliteType): number {
+  let lost = 0
+  for (const { lease, seqs } of set.claims.ofType(type)) if (instant(lease.until) <= now) lost += seqs.size
+  return lost
 }
 
 function pausedGroups({ set }: SqliteMove, { tid, hasGroups }: SqliteType): TypeCounts['pausedGroups'] {

@@ -8,6 +8,7 @@ import type { JobState, ListQuery } from '../../storage.ts'
 import type { Row } from '../rules/job.ts'
 import type { SqliteMove } from '../rules/move.ts'
 import type { SqliteType } from '../rules/type.ts'
+import { withOpenClaims } from './open-claims-run.ts'
 import { type Entry, indexRun, type Run } from './walk.ts'
 
 const { MAX_SAFE_INTEGER: latest } = Number
@@ -95,7 +96,7 @@ function runsOfState(move: SqliteMove, { tid }: SqliteType, state: JobState, isU
     case 'failing':
       return [run('places')]
     case 'processing':
-      return [run('leases', { params: {} })]
+      return [withOpenClaims(move, tid, isUp, run('leases', { params: {} }))]
     default:
       // What has expired is gone, swept or not.
       return [run('ended', { bounds: [move.now, latest] }), run('places', { part: 1 })]
@@ -121,8 +122,10 @@ function entryOf(move: SqliteMove, place: Place, state: JobState, row: Row): Ent
   if (place === 'places') return { key: [row[0] as number, row[1] as number], job: set.jobOf(row[1] as number) }
   const [first, second] = orderCells[place]
   const job = set.jobs.ofRow(row)
-  // Failing jobs are ready, too, but have a run of their own. A job that is due at this instant is in both other runs.
-  const isHere = place !== 'ready' || (job.state !== 'failing' && job.runAt > now === (state === 'scheduled'))
+  // Failing jobs are ready, too, but have a run of their own, as those of open claims. A job that is due at this instant is in both other runs.
+  const isHere =
+    place !== 'ready' ||
+    (job.state !== 'failing' && job.state !== 'processing' && job.runAt > now === (state === 'scheduled'))
   return { key: [row[first] as number, row[second] as number], job: isHere ? job : undefined }
 }
 

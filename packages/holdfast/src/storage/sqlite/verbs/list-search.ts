@@ -36,7 +36,7 @@ export function countEntries(move: SqliteMove, query: ListQuery, name: string, l
 export function* searchRuns(move: SqliteMove, query: ListQuery, name: string, tid: number | undefined): Generator<Run> {
   const isUp = query.order === 'asc'
   const { searchUp, searchDown } = move.set.statements
-  const isWanted = stateFilter(query)
+  const isWanted = stateFilter(move, query)
   const field = textKey(name)
   const ranges = [...keyRanges(query.where![name]!).entries()]
   for (const type of typesOf(move, query, tid)) {
@@ -51,11 +51,13 @@ export function* searchRuns(move: SqliteMove, query: ListQuery, name: string, ti
 }
 
 /** Whether the job of an entry may match by its state, so that others are not read. */
-function stateFilter({ of, states }: ListQuery): (code: number) => boolean {
+function stateFilter({ set }: SqliteMove, { of, states }: ListQuery): (code: number) => boolean {
   // The state of a chain is that of its tail.
   if (!states || of === 'chains') return () => true
   // A job whose row says scheduled reads as queued once it is due.
   const codes = new Set<number>(states.map((state) => stateCodes[state]))
   if (codes.has(stateCodes.queued)) codes.add(stateCodes.scheduled)
+  // The row of a job in an open claim says queued.
+  if (codes.has(stateCodes.processing) && !set.claims.isEmpty) codes.add(stateCodes.queued)
   return (code) => codes.has(code)
 }

@@ -66,7 +66,7 @@ function listByCreation(move: SqliteMove, query: ListQuery): Page {
   const range = { low: ascending ? Math.max(at ?? from, from) : from, high: ascending ? to : Math.min(at ?? to, to) }
   const params = {
     types: query.types ? JSON.stringify(query.types) : null,
-    states: query.states && query.of === 'jobs' ? JSON.stringify(query.states.flatMap(codesOf)) : null,
+    states: query.states && query.of === 'jobs' ? JSON.stringify(codesOfAll(move, query.states)) : null,
     chains: query.of === 'chains' ? 1 : 0,
     at,
     type,
@@ -137,6 +137,12 @@ function seqsOf(runs: Iterable<Run>): number[] {
   }
   return seqs
 }
+
+/** The row of a job in an open claim says queued. */
+const codesOfAll = ({ set }: SqliteMove, states: readonly JobState[]): number[] => [
+  ...states.flatMap(codesOf),
+  ...(states.includes('processing') && !set.claims.isEmpty ? [stateCodes.queued] : []),
+]
 
 /** A job whose row says scheduled reads as queued once it is due. */
 const codesOf = (state: JobState): number[] =>

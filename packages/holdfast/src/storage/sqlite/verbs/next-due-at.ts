@@ -4,6 +4,7 @@ import type { ClaimType, NextDue } from '../../storage.ts'
 import { dueByLimits } from '../../rules/limits.ts'
 import type { SqliteMove } from '../rules/move.ts'
 import type { SqliteType } from '../rules/type.ts'
+import type { WorkingSet } from '../rules/working-set.ts'
 
 export function nextDueAt(move: SqliteMove, types: readonly ClaimType[]): NextDue | undefined {
   const { now } = move
@@ -37,12 +38,21 @@ export function firstRunAt({ set }: SqliteMove, { tid }: SqliteType, ready: 0 | 
     const first = firstOfPriority.get(tid, ready, below) as unknown as [priority: number, runAt: number] | undefined
     if (!first) return at
     below = first[0]
-    at = Math.min(at, first[1])
+    at = Math.min(at, ready === 1 ? firstOfOthers(set, tid, first) : first[1])
   }
 }
 
-/** The first end of a lease whose job could be claimed then: jobs of paused groups could not. */
-export function firstLeaseEnd({ set }: SqliteMove, { tid }: SqliteType): number {
-  const first = set.statements.firstLease.get(tid) as unknown as [number] | undefined
+/** The first runAt of a priority, of the jobs that open claims do not hold. */
+function firstOfOthers({ claims, statements }: WorkingSet, tid: number, [priority, runAt]: [number, number]): number {
+  const held: number[] = []
+  for (const claim of claims.ofType({ tid })) if (claim.priority === priority) held.push(...claim.seqs)
+  if (held.length === 0) return runAt
+  const first = statements.firstOthers.get(tid, priority, JSON.stringify(held)) as unknown as [number] | undefined
   return first?.[0] ?? Infinity
+}
+
+/** The first end of a lease whose job could be claimed then: jobs of paused groups could not. */
+export function firstLeaseEnd({ set }: SqliteMove, type: SqliteType): number {
+  const first = set.statements.firstLease.get(type.tid) as unknown as [number] | undefined
+  return Math.min(first?.[0] ?? Infinity, set.claims.firstEnd(type))
 }

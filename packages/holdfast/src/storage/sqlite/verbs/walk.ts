@@ -9,7 +9,7 @@ import type { SqliteMove } from '../rules/move.ts'
 import type { SearchKey } from '../rules/search-keys.ts'
 
 /** The place of an entry in its index: the two columns of its order. */
-type Key = readonly [first: SearchKey, second: number]
+export type Key = readonly [first: SearchKey, second: number]
 
 /** A part of an index. */
 export interface Run {
