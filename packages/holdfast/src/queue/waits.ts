@@ -240,9 +240,10 @@ export class Waits {
   #receive(ids: readonly string[] | undefined, completed: readonly Completed[] = []): void {
     // Most ends are of jobs that no call waits for.
     if (this.#waits.isEmpty) return
-    const completedById = completed.length < 2 ? undefined : new Map(completed.map((one) => [one.id, one]))
+    // In the order of the ids. Where a driver does not keep to it, the records are read.
+    let next = 0
     for (const id of ids ?? this.#waits.ids()) {
-      const hint = completedById ? completedById.get(id) : completed[0]?.id === id ? completed[0] : undefined
+      const hint = completed[next]?.id === id ? completed[next++] : undefined
       for (const wait of this.#waits.of(id)) {
         wait.hinted = true
         wait.hint = hint ?? wait.hint
