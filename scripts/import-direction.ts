@@ -14,6 +14,7 @@ const base = [
   'node-version',
   'errors',
   'error-details',
+  'hash-of',
   'clock',
   'copy-option',
   'option-checks',

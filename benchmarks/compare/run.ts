@@ -65,8 +65,7 @@ async function compare(driver: Driver): Promise<void> {
   }
   try {
     for (const concurrency of concurrencies) {
-      const turn = { jobs: await jobsOfTurn(sides[1]!, concurrency), concurrency }
-      await sides[0]!.take(turn)
+      const turn = { jobs: await jobsOfTurn(sides, concurrency), concurrency }
       for (let n = 0; n < turns; n++) {
         const order = n % 2 === 0 ? [0, 1] : [1, 0]
         const taken: TurnTaken[] = []
@@ -85,13 +84,15 @@ async function compare(driver: Driver): Promise<void> {
   }
 }
 
-/** Warms a side up, and finds how many jobs it drains in a turn. */
-async function jobsOfTurn(side: Side, concurrency: number): Promise<number> {
+/** Warms the sides up, and finds how many jobs the slower one drains in a turn. Both take the same turns: one more would compile more code. */
+async function jobsOfTurn(sides: readonly Side[], concurrency: number): Promise<number> {
   let jobs = 100
   for (;;) {
-    const { drain } = await side.take({ jobs, concurrency })
-    if (drain.ms >= turnMs || jobs >= 20_000) return jobs
-    jobs = Math.min(jobs * Math.min(4, Math.ceil((1.2 * turnMs) / drain.ms)), 20_000)
+    const taken: TurnTaken[] = []
+    for (const side of sides) taken.push(await side.take({ jobs, concurrency }))
+    const ms = Math.max(...taken.map(({ drain }) => drain.ms))
+    if (ms >= turnMs || jobs >= 20_000) return jobs
+    jobs = Math.min(jobs * Math.min(4, Math.ceil((1.2 * turnMs) / ms)), 20_000)
   }
 }
 

@@ -2,6 +2,8 @@
 // place, a run is determined by its seed.
 
 import { randomFillSync, randomInt } from 'node:crypto'
+// Imported, although it is a global: that one is behind a getter, and every job reads this clock.
+import { performance } from 'node:perf_hooks'
 
 /** A pending callback of Clock.after(). */
 export interface Timer {

@@ -1,5 +1,8 @@
 // Items by their ids, several of one id. Often there is one item at a time: it has a place of its own. A Map whose only entry comes
-// and goes is rebuilt every few times, which took longer than all else that a wait does.
+// and goes is rebuilt every few times, which took longer than all else that a wait does. Others are in a Map by the hashes of their
+// ids (hash-of.ts says why).
+
+import { hashOf } from '../hash-of.ts'
 
 interface Item {
   readonly id: string
@@ -11,7 +14,13 @@ const none: readonly never[] = []
 export class ById<T extends Item> {
   /** An item that came when there was no other. Others, also of its id, are in the map. */
   #only: T | undefined
-  readonly #others = new Map<string, Set<T>>()
+  /** Nearly every hash has one item. A list is never changed, but replaced. */
+  readonly #others = new Map<number, T | readonly T[]>()
+  readonly #hashOf: (id: string) => number
+
+  constructor(hash: (id: string) => number = hashOf) {
+    this.#hashOf = hash
+  }
 
   get isEmpty(): boolean {
     return this.#only === undefined && this.#others.size === 0
@@ -19,19 +28,18 @@ export class ById<T extends Item> {
 
   /** The ids of all items: one may come twice. */
   ids(): Iterable<string> {
-    const others = this.#others.keys()
-    return this.#only ? [this.#only.id, ...others] : others
+    return [...this].map(({ id }) => id)
   }
 
-  of(id: string): Iterable<T> {
-    const others = this.#others.get(id)
-    if (this.#only?.id !== id) return others ?? none
-    return others ? [this.#only, ...others] : [this.#only]
+  of(id: string): readonly T[] {
+    const others = this.#others.size === 0 ? none : this.#othersOf(id)
+    if (this.#only?.id !== id) return others
+    return others.length === 0 ? [this.#only] : [this.#only, ...others]
   }
 
   *[Symbol.iterator](): Iterator<T> {
     if (this.#only) yield this.#only
-    for (const items of this.#others.values()) yield* items
+    for (const items of this.#others.values()) yield* listOf(items)
   }
 
   add(item: T): void {
@@ -39,9 +47,9 @@ export class ById<T extends Item> {
       this.#only = item
       return
     }
-    const others = this.#others.get(item.id)
-    if (others) others.add(item)
-    else this.#others.set(item.id, new Set([item]))
+    const hash = this.#hashOf(item.id)
+    const others = this.#others.get(hash)
+    this.#others.set(hash, others === undefined ? item : [...listOf(others), item])
   }
 
   delete(item: T): void {
@@ -49,7 +57,20 @@ export class ById<T extends Item> {
       this.#only = undefined
       return
     }
-    const others = this.#others.get(item.id)
-    if (others?.delete(item) && others.size === 0) this.#others.delete(item.id)
+    const hash = this.#hashOf(item.id)
+    const others = this.#others.get(hash)
+    if (others === undefined) return
+    const kept = listOf(others).filter((other) => other !== item)
+    if (kept.length === 0) this.#others.delete(hash)
+    else this.#others.set(hash, kept)
+  }
+
+  #othersOf(id: string): readonly T[] {
+    const others = this.#others.get(this.#hashOf(id))
+    if (others === undefined) return none
+    return listOf(others).filter((other) => other.id === id)
   }
 }
+
+const listOf = <T extends Item>(items: T | readonly T[]): readonly T[] =>
+  Array.isArray(items) ? (items as readonly T[]) : [items as T]

@@ -17,7 +17,7 @@ import { installedTracing } from '../engine/tracing.ts'
 import type { Attempt } from '../engine/work/attempt.ts'
 import { askedDecision, type Decision, decisionOf, type ErrorAnswer, releasedEnd } from '../engine/work/decision.ts'
 import type { AttemptEnd } from '../engine/work/outcomes.ts'
-import type { WorkType } from '../engine/work/work-type.ts'
+import type { OnAttemptEnd, WorkType } from '../engine/work/work-type.ts'
 import { asError, encodeError } from '../error-details.ts'
 import type { NewJob } from '../storage/storage.ts'
 import { type AfterExecution, applyHook } from './after-execution.ts'
@@ -63,11 +63,13 @@ export function workOf<P, R>(
     capMs: timeoutMs,
     maxAttempts,
     keep,
-    run: (attempt) => {
+    run: (attempt, onEnd) => {
       const tracing = installedTracing()
-      // Without one, a span would cost each job a promise.
-      if (!tracing) return runAttempt(attempt, handling)
-      return inAttemptSpan(tracing, name, attempt.job, () => runAttempt(attempt, handling))
+      // Without one, a span would cost each job two promises.
+      if (!tracing) return runAttempt(attempt, handling, onEnd)
+      const run = (): Promise<AttemptEnd> =>
+        new Promise((resolve) => void runAttempt(attempt, handling, (_, end) => resolve(end)))
+      return inAttemptSpan(tracing, name, attempt.job, run).then((end) => onEnd(attempt, end))
     },
     onCompleted,
     ...(letterOf && { deadLetterOf: letterOf }),
@@ -89,26 +91,31 @@ function letters<P, R>(config: ResolvedQueueConfig<P, R>): WorkType['deadLetterO
 }
 
 /** Never rejects. Not an async function: what that keeps for each await would be made for every job. */
-function runAttempt<P, R>(attempt: Attempt, handling: Handling<P, R>): Promise<AttemptEnd> {
+function runAttempt<P, R>(attempt: Attempt, handling: Handling<P, R>, onEnd: OnAttemptEnd): Promise<unknown> {
   let payload: P | undefined
   let job: Job<P> | undefined
-  const endOfError = (thrown: unknown): Promise<AttemptEnd> => endOfThrown(attempt, handling, payload as P, job, thrown)
+  const fail = (thrown: unknown): Promise<void> =>
+    endOfThrown(attempt, handling, payload as P, job, thrown).then((end) => onEnd(attempt, end))
+  let answered: Promise<unknown>
   try {
     payload = decode('payload', handling.payloadSerde, attempt.job.payload)
     job = new HandlerJob(attempt, payload, maxAttemptsOf(attempt, handling))
-    const answered: Promise<unknown> = Promise.resolve<unknown>(callHandler(handling.handler, job))
-    return answered.then((value): AttemptEnd | Promise<AttemptEnd> => {
-      try {
-        if (isDirective(value)) return endOfError(value)
-        const end = complete(attempt, handling, payload as P, value as R)
-        return end instanceof Promise ? end.catch(endOfError) : end
-      } catch (thrown) {
-        return endOfError(thrown)
-      }
-    }, endOfError)
+    answered = Promise.resolve<unknown>(callHandler(handling.handler, job))
   } catch (thrown) {
-    return endOfError(thrown)
+    return fail(thrown)
   }
+  return answered.then((value) => {
+    let end: AttemptEnd | Promise<AttemptEnd>
+    try {
+      if (isDirective(value)) return fail(value)
+      end = complete(attempt, handling, payload as P, value as R)
+    } catch (thrown) {
+      return fail(thrown)
+    }
+    if (end instanceof Promise) return end.then((later) => onEnd(attempt, later), fail)
+    onEnd(attempt, end)
+    return undefined
+  }, fail)
 }
 
 function complete<P, R>(

@@ -1,6 +1,5 @@
 // A wait for the end of a job: what it is for, how it ended, and what is kept of it meanwhile.
 
-import type { Timer } from '../clock.ts'
 import type { JobRecord, Signal, Standing } from '../storage/storage.ts'
 
 /**
@@ -27,7 +26,8 @@ export interface Wait {
   readonly timeoutMs: number
   /** When it times out: local, monotonic ms. */
   readonly deadline: number
-  timer: Timer | undefined
+  /** Whether it timed out, and its record is read a last time. */
+  isTimedOut: boolean
   isOver: boolean
   /** Ends the subscription to the signal of the caller. */
   offAbort: (() => void) | undefined

@@ -33,7 +33,11 @@ export class Waits {
   #listening: Promise<Unlisten> | undefined
   /** Whether `#listening` has resolved. */
   #isListening = false
-  #poll: Timer | undefined
+  /** One for all waits: it fires at the first of their deadlines, or when their records are to be read. */
+  #timer: Timer | undefined
+  #firesAt = Infinity
+  /** When the records are read, in case hints were lost: local, monotonic ms. Undefined: there was no wait in the last pass. */
+  #pollAt: number | undefined
   /** Waits whose records are read together at the end of this tick. */
   #toRead: Set<Wait> | undefined
   #closed = false
@@ -57,7 +61,7 @@ export class Waits {
       hint: undefined,
       timeoutMs,
       deadline: clock.monotonic() + timeoutMs,
-      timer: undefined,
+      isTimedOut: timeoutMs === 0,
       isOver: false,
       offAbort: undefined,
       resolve,
@@ -90,27 +94,47 @@ export class Waits {
   #end(wait: Wait): boolean {
     if (wait.isOver) return false
     wait.isOver = true
-    wait.timer?.cancel()
     wait.offAbort?.()
     this.#waits.delete(wait)
     if (!this.#waits.isEmpty) return true
-    this.#poll?.cancel()
-    this.#poll = undefined
+    this.#timer?.cancel()
+    this.#firesAt = Infinity
+    this.#pollAt = undefined
     // A stopped queue keeps no subscription.
     if (this.#closed) void this.#unlisten()
     return true
   }
 
-  /** Sets the timers of waits that have not ended in the pass of the event loop that began them, as they may on an embedded storage. */
+  /** Sets the timer for waits that have not ended in the pass of the event loop that began them, as they may on an embedded storage. */
   readonly #arm = (): void => {
-    const { clock } = this.#options
     const begun = this.#begun
     this.#begun = []
-    for (const wait of begun) {
-      if (wait.isOver || wait.timeoutMs === 0) continue
-      wait.timer = clock.after(wait.deadline - clock.monotonic(), () => this.#timeOut(wait))
+    if (this.#waits.isEmpty) return
+    let first = (this.#pollAt ??= this.#options.clock.monotonic() + engineDefaults.waitPollMs)
+    for (const { isOver, isTimedOut, deadline } of begun) if (!isOver && !isTimedOut) first = Math.min(first, deadline)
+    this.#fireAt(first)
+  }
+
+  #fireAt(at: number): void {
+    if (at >= this.#firesAt) return
+    const { clock } = this.#options
+    this.#timer?.cancel()
+    this.#firesAt = at
+    this.#timer = clock.after(at - clock.monotonic(), this.#fire)
+  }
+
+  readonly #fire = (): void => {
+    const now = this.#options.clock.monotonic()
+    this.#firesAt = Infinity
+    for (const wait of this.#waits) if (!wait.isTimedOut && wait.deadline <= now) this.#timeOut(wait)
+    if (this.#waits.isEmpty) return
+    if (this.#pollAt! <= now) {
+      this.#pollAt = now + engineDefaults.waitPollMs
+      for (const wait of this.#waits) if (wait.token) this.#readSoon(wait)
     }
-    if (!this.#waits.isEmpty) this.#poll ??= clock.after(engineDefaults.waitPollMs, () => this.#pollAll())
+    let first = this.#pollAt!
+    for (const { isTimedOut, deadline } of this.#waits) if (!isTimedOut) first = Math.min(first, deadline)
+    this.#fireAt(first)
   }
 
   /**
@@ -216,9 +240,10 @@ export class Waits {
   #receive(ids: readonly string[] | undefined, completed: readonly Completed[] = []): void {
     // Most ends are of jobs that no call waits for.
     if (this.#waits.isEmpty) return
-    const completedById = completed.length < 2 ? undefined : new Map(completed.map((one) => [one.id, one]))
+    // In the order of the ids. Where a driver does not keep to it, the records are read.
+    let next = 0
     for (const id of ids ?? this.#waits.ids()) {
-      const hint = completedById ? completedById.get(id) : completed[0]?.id === id ? completed[0] : undefined
+      const hint = completed[next]?.id === id ? completed[next++] : undefined
       for (const wait of this.#waits.of(id)) {
         wait.hinted = true
         wait.hint = hint ?? wait.hint
@@ -232,14 +257,6 @@ export class Waits {
     if (hint?.token !== wait.token) return this.#readSoon(wait)
     const { id, token, result } = hint!
     this.#resolve(wait, { standing: { type: this.#options.type, id, token, state: 'completed', result } })
-  }
-
-  #pollAll(): void {
-    this.#poll = undefined
-    for (const wait of this.#waits) if (wait.token) this.#readSoon(wait)
-    if (!this.#waits.isEmpty) {
-      this.#poll = this.#options.clock.after(engineDefaults.waitPollMs, () => this.#pollAll())
-    }
   }
 
   /** Reads the record at the end of this tick, together with those of other waits. */
@@ -275,6 +292,7 @@ export class Waits {
 
   /** Reads the record a last time, then rejects. */
   #timeOut(wait: Wait): void {
+    wait.isTimedOut = true
     const reject = (): void => this.#reject(wait, new TimeoutError(wait.id, wait.timeoutMs))
     if (wait.token === undefined) return reject()
     const timer = this.#options.clock.after(lastReadMs, reject)

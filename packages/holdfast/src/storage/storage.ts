@@ -919,7 +919,7 @@ export interface Signal extends Topic {
    * the hint says that the job may be claimed once this lease is over.
    */
   readonly handed?: ClaimedJob
-  /** With `done`, from a driver that knows the results already: the ids that completed. */
+  /** With `done`, from a driver that knows the results already: those of the ids that completed, in the order of `ids`. */
   readonly completed?: readonly { readonly id: string; readonly token: string; readonly result: Bytes | undefined }[]
   readonly gap?: true
 }

@@ -263,7 +263,7 @@ class ChainWorker implements InProcessWorker {
       maxAttempts: maxAttempts === Infinity ? undefined : maxAttempts,
       keep,
       publishesStarts: this.#dependencies.isObserved,
-      run: (attempt) => this.#run(attempt, config),
+      run: (attempt, onEnd) => this.#run(attempt, config).then((end) => onEnd(attempt, end)),
       payloadOf: (bytes) => {
         try {
           return decodeInput(typeName, bytes)

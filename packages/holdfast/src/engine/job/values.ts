@@ -8,6 +8,8 @@
 // An object with a `toJSON` method is stored as what that method returns. Functions, symbols, cycles and class instances are refused.
 // Nearly every payload is plain, and one pass over it finds that out. described-value.ts is the slow path.
 
+// Imported, although it is a global: that one is behind a getter, and every job comes by here.
+import { Buffer } from 'node:buffer'
 import { SerializationError, type ValueKind } from '../../errors.ts'
 import { describe, restore, ValueRefused } from './described-value.ts'
 import type { Serde } from './serde.ts'

@@ -14,7 +14,7 @@ import type { AttemptEnd, Outcomes } from './outcomes.ts'
 import { type HeldJob, lastHandedStart, type Prefetch } from './prefetch.ts'
 import type { RunningAttempts } from './running-attempts.ts'
 import type { Slots } from './slots.ts'
-import type { WorkType } from './work-type.ts'
+import type { OnAttemptEnd, WorkType } from './work-type.ts'
 
 export interface AttemptRunnerOptions {
   readonly clock: Clock
@@ -164,12 +164,10 @@ export class AttemptRunner {
     if (work.publishesStarts || isWatched()) {
       publishEvent({ name: 'started', type: job.type, id: job.id, attempt: attempt.counted, job })
     }
-    const ran = work.run(attempt)
-    attempt.running = ran
-    void ran.then((end) => this.#end(attempt, end))
+    attempt.running = work.run(attempt, this.#end)
   }
 
-  #end(attempt: Attempt, end: AttemptEnd): void {
+  readonly #end: OnAttemptEnd = (attempt, end) => {
     if (attempt.decided) return void end.after?.(undefined)
     const { clock, running, slots, prefetch, offers, outcomes, changed, onEnd } = this.#options
     attempt.decided = true

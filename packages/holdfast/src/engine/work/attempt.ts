@@ -25,6 +25,8 @@ export class Attempt {
   readonly work: WorkType
   /** Attempts that count, this one included: failures + 1. */
   readonly counted: number
+  /** Its index among the attempts that run (running-attempts.ts). */
+  index = -1
   /** When it began: local, monotonic ms. */
   readonly startedAt: number
   endedAt = 0

@@ -32,7 +32,8 @@ const renewRetryMs = 1_000
 
 export class RunningAttempts {
   readonly #options: RunningAttemptsOptions
-  readonly #running = new Set<Attempt>()
+  /** Each knows its index. A Set would be made anew every few attempts of a worker with one slot. */
+  #running: Attempt[] = []
   #timer: Timer | undefined
   #firesAt = Infinity
   #renewAt = Infinity
@@ -50,7 +51,7 @@ export class RunningAttempts {
 
   /** Slots in use. A lost attempt keeps its slot until its handler ends. */
   get size(): number {
-    return this.#running.size
+    return this.#running.length
   }
 
   /** Handlers that go on although another worker has the job, or it ended. */
@@ -60,12 +61,13 @@ export class RunningAttempts {
     return count
   }
 
+  /** Those that run now: they may end while they are iterated over. */
   [Symbol.iterator](): Iterator<Attempt> {
-    return this.#running.values()
+    return [...this.#running].values()
   }
 
   add(attempt: Attempt, now: number): void {
-    this.#running.add(attempt)
+    attempt.index = this.#running.push(attempt) - 1
     if (attempt.renewAt < this.#renewAt) this.#renewAt = attempt.renewAt
     const at = Math.min(this.#renewAt, attempt.capAt, now + stallMsOf(attempt) / ticksPerStall)
     if (at < this.#firesAt) this.#arm(at, now)
@@ -73,8 +75,13 @@ export class RunningAttempts {
 
   /** Keeps the timer: the next attempt may come before it fires, and an early tick does no harm. */
   delete(attempt: Attempt): void {
-    this.#running.delete(attempt)
     this.#lastEnded = attempt
+    const { index } = attempt
+    if (this.#running[index] !== attempt) return
+    const last = this.#running.pop()!
+    if (last === attempt) return
+    this.#running[index] = last
+    last.index = index
   }
 
   /** Sends what attempts report with the next renewal, or in `reportMs` by one call for all of them. */
@@ -82,14 +89,14 @@ export class RunningAttempts {
     if (this.#stopped) return
     this.#reportTimer ??= this.#options.clock.after(engineDefaults.reportMs, () => {
       this.#reportTimer = undefined
-      const reporting = [...this.#running].filter(({ report, locked, lost }) => report && !locked && !lost)
+      const reporting = this.#running.filter(({ report, locked, lost }) => report && !locked && !lost)
       if (reporting.length > 0) void this.#extend(reporting)
     })
   }
 
   /** Renews the leases of these jobs at once, to learn what happened to them. Undefined: of all. */
   recheck(ids: readonly string[] | undefined): void {
-    const concerned = [...this.#running].filter(({ job, locked }) => !locked && (!ids || ids.includes(job.id)))
+    const concerned = this.#running.filter(({ job, locked }) => !locked && (!ids || ids.includes(job.id)))
     if (concerned.length > 0) void this.#extend(concerned)
   }
 
@@ -99,10 +106,10 @@ export class RunningAttempts {
    * @returns false if the storage did not confirm them
    */
   async confirm(): Promise<boolean> {
-    if (this.#running.size === 0) return true
+    if (this.#running.length === 0) return true
     // Half a period early: a claim takes time, and clocks differ a little. A lease that ends with the cap cannot be renewed.
     const now = this.#options.clock.monotonic()
-    const late = [...this.#running].filter(
+    const late = this.#running.filter(
       ({ leaseEndsAt, capAt, lost, locked, renewMs }) =>
         leaseEndsAt <= now + renewMs / 2 && leaseEndsAt < capAt && !lost && !locked,
     )
@@ -113,7 +120,7 @@ export class RunningAttempts {
     this.#stopped = true
     this.#timer?.cancel()
     this.#reportTimer?.cancel()
-    this.#running.clear()
+    this.#running = []
   }
 
   /** Time between two renewals: the shortest of the attempts that run. */
@@ -141,8 +148,9 @@ export class RunningAttempts {
     const now = clock.monotonic()
     this.#publishStall(now - this.#firesAt)
     this.#firesAt = Infinity
-    for (const attempt of this.#running) if (attempt.capAt <= now) onCap(attempt)
-    if (this.#running.size === 0) {
+    // One that ends here makes room for others, which begin at once.
+    for (const attempt of this) if (attempt.capAt <= now && !attempt.decided) onCap(attempt)
+    if (this.#running.length === 0) {
       this.#renewAt = Infinity
       return
     }
@@ -161,7 +169,7 @@ export class RunningAttempts {
     const last = this.#lastEnded
     this.#lastEnded = undefined
     if (lateMs < shortestStallMs) return
-    const ran = this.#running.size > 0 ? [...this.#running] : last ? [last] : []
+    const ran = this.#running.length > 0 ? this.#running : last ? [last] : []
     if (!ran.some((attempt) => lateMs > stallMsOf(attempt))) return
     const types = [...new Set(ran.map(({ job }) => job.type))]
     this.#options.publishEvent({ name: 'loop_stalled', ms: lateMs, types })
@@ -183,12 +191,12 @@ export class RunningAttempts {
     this.#renewAt = now + periodMs
     const soon = now + Math.min(renewRetryMs, periodMs)
     // A call that hangs must not delay the next one. Its verdicts are applied when they come.
-    const extending = this.#extend([...this.#running].filter(({ locked }) => !locked))
+    const extending = this.#extend(this.#running.filter(({ locked }) => !locked))
     const isConfirmed = (await atMost(this.#options.clock, periodMs, extending)) && (await extending)
     this.#renewing = false
     this.#isUnconfirmed = !isConfirmed
     if (!isConfirmed) this.#renewAt = Math.min(this.#renewAt, soon)
-    if (!this.#stopped && this.#running.size > 0 && this.#renewAt < this.#firesAt) {
+    if (!this.#stopped && this.#running.length > 0 && this.#renewAt < this.#firesAt) {
       this.#arm(this.#renewAt, this.#options.clock.monotonic())
     }
   }
@@ -261,7 +269,7 @@ export class RunningAttempts {
   }
 
   #abortExpired(now: number): void {
-    for (const attempt of this.#running) {
+    for (const attempt of this) {
       if (attempt.leaseEndsAt > now || attempt.locked || attempt.abortedFor) continue
       attempt.abort('error')
       if (attempt.work.publishesStarts) this.#publish('lease_expired', attempt)

@@ -22,6 +22,8 @@ export class Slots {
   /** Claims that may be in flight at once, each for its share of the slots. */
   readonly maxClaims: number
   readonly #options: SlotsOptions
+  /** Slots that one claim may fill. */
+  readonly #share: number
   readonly #pauses = new Set<Timer>()
   #reserved = 0
   #held = 0
@@ -30,13 +32,14 @@ export class Slots {
     const { claimsInFlight, concurrency } = options
     this.#options = options
     this.maxClaims = Math.max(1, Math.min(claimsInFlight, Math.floor(concurrency / minSlotsPerClaim)))
+    this.#share = Math.ceil(concurrency / this.maxClaims)
   }
 
   /** Slots that the next claim may fill. */
   get free(): number {
     const { concurrency, running } = this.#options
     const taken = running.size + this.#reserved + this.#held + this.#pauses.size
-    return Math.min(concurrency - taken, Math.ceil(concurrency / this.maxClaims))
+    return Math.min(concurrency - taken, this.#share)
   }
 
   get hasClaimsInFlight(): boolean {

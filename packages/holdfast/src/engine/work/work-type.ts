@@ -14,6 +14,9 @@ export function claimTypes(types: readonly WorkType[], limits: LimitsCopy | unde
   })
 }
 
+/** Takes how an attempt ended. Never throws. One function serves all attempts of a worker. */
+export type OnAttemptEnd = (attempt: Attempt, end: AttemptEnd) => void
+
 /** One kind of job that a worker serves. */
 export interface WorkType {
   readonly type: string
@@ -27,8 +30,11 @@ export interface WorkType {
   readonly maxAttempts?: number
   /** How many ended records of the type are kept. @default any number */
   readonly keep?: readonly KeepCount[]
-  /** Runs one attempt. Never rejects: an error becomes an outcome. */
-  run(attempt: Attempt): Promise<AttemptEnd>
+  /**
+   * Runs one attempt, and calls `onEnd` once, never before it returns. An error becomes an outcome. The callback saves each job a promise.
+   * @returns resolves when the attempt has ended; never rejects
+   */
+  run(attempt: Attempt, onEnd: OnAttemptEnd): Promise<unknown>
   /** Called when the storage has recorded that an attempt completed its job. @param result as it was stored */
   onCompleted?(job: ClaimedJob, result: Bytes | undefined): void
   /** The job to add when one of this type fails for good. Never throws. @default none is added */

@@ -4,14 +4,12 @@
 // The slots are an open-addressing table of pairs: the hash of an id, and 1 + the position of its job. They are at most half full, so
 // that a search ends after a step or two.
 
-import { systemClock } from '../../clock.ts'
+import { hashOf } from '../../hash-of.ts'
 import type { MemoryJob } from './data.ts'
 
 const fewest = 16
 /** In place of a position: nothing was here yet, so a search ends; or a job was removed, and it goes on. */
 const [empty, removed] = [0, -1]
-/** Secret: ids come from users, who could make them all collide. What is answered does not depend on it. */
-const seed = (systemClock.random() * 2 ** 32) | 0
 
 export class JobsById {
   /** A job that was removed leaves a hole. */
@@ -105,20 +103,4 @@ function put(slots: Int32Array, mask: number, hash: number, position: number): v
   while (slots[2 * slot + 1] !== empty) slot = (slot + 1) & mask
   slots[2 * slot] = hash
   slots[2 * slot + 1] = position
-}
-
-/** MurmurHash3 of the code units, 32 bits. */
-function hashOf(id: string): number {
-  let hash = seed
-  for (let index = 0; index < id.length; index++) {
-    let unit = Math.imul(id.charCodeAt(index), 0xcc9e2d51)
-    unit = Math.imul((unit << 15) | (unit >>> 17), 0x1b873593)
-    hash ^= unit
-    hash = Math.imul((hash << 13) | (hash >>> 19), 5) + 0xe6546b64
-  }
-  hash ^= hash >>> 16
-  hash = Math.imul(hash, 0x85ebca6b)
-  hash ^= hash >>> 13
-  hash = Math.imul(hash, 0xc2b2ae35)
-  return hash ^ (hash >>> 16)
 }

@@ -64,7 +64,7 @@ export function deliveryWork(delivering: Delivering): WorkType {
     capMs: Infinity,
     hasOwnTimer: true,
     keep,
-    run: (attempt) => deliver(attempt, delivering),
+    run: (attempt, onEnd) => deliver(attempt, delivering).then((end) => onEnd(attempt, end)),
     payloadOf: (bytes) => {
       try {
         return decodeMessage(serde, bytes)

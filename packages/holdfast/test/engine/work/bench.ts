@@ -9,7 +9,7 @@ import { engineDefaults } from '../../../src/engine/defaults.ts'
 import { guardStorage } from '../../../src/engine/guard.ts'
 import type { Attempt } from '../../../src/engine/work/attempt.ts'
 import type { AttemptEnd } from '../../../src/engine/work/outcomes.ts'
-import type { WorkType } from '../../../src/engine/work/work-type.ts'
+import type { OnAttemptEnd, WorkType } from '../../../src/engine/work/work-type.ts'
 import { Worker, type WorkerOptions } from '../../../src/engine/work/worker.ts'
 import { faulty } from '../../queue/faulty-storage.ts'
 
@@ -77,9 +77,9 @@ export function workBench(t: TestContext, { callTimeoutMs = 5_000, claimsInFligh
         })),
         ...rest,
       })
-      function begin(attempt: Attempt): Promise<AttemptEnd> {
+      function begin(attempt: Attempt, onEnd: OnAttemptEnd): Promise<void> {
         started.push(attempt)
-        return run(attempt)
+        return run(attempt).then((end) => onEnd(attempt, end))
       }
       t.after(async () => {
         line.mend()
