@@ -54,6 +54,8 @@ export interface StorageSettings {
   readonly pollMs?: number
   /** Claims of one worker in flight at once that keep the server busy. @default 1 */
   readonly claimsInFlight?: number
+  /** A claim and a settle at once are faster than a claim that carries the outcomes. @default false */
+  readonly settlesBeside?: boolean
   /** Slots from which the claims of a worker are so large that claims ahead cost more than they save. @default 50 */
   readonly prefetchBelow?: number
   /** A list by creation follows an index: its first page costs little unless other conditions pass over many jobs. @default false */

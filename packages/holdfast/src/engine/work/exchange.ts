@@ -4,6 +4,7 @@
 import type { Clock } from '../../clock.ts'
 import { aheadLeaseMs, aheadWorker } from '../../storage/rules/job/ahead.ts'
 import type { Claim, ClaimRequest, ClaimType, Outcome } from '../../storage/storage.ts'
+import { engineDefaults } from '../defaults.ts'
 import type { GuardedStorage } from '../guard.ts'
 import type { LimitsCopy } from '../limits/limits-copy.ts'
 import type { Offers } from './offers.ts'
@@ -26,13 +27,20 @@ export interface ExchangeOptions {
   readonly prefetch: Prefetch
   readonly outcomes: Outcomes
   readonly running: RunningAttempts
+  /** While jobs are held ahead, outcomes are settled beside claims. */
+  readonly settlesBeside: boolean
   /** Called with the answer to each claim. @param sentAt when the claim was sent, local and monotonic */
   onClaim(claim: Claim, sentAt: number): void
   /** Called with the answer to each claim of jobs that are to be held ahead. */
   onClaimAhead(claim: Claim, sentAt: number): void
   /** Called while a claim is in flight and slots are left for a second one. */
   onSlotsLeft(): void
+  /** Called while a call is in flight, and another one may go beside it. */
+  onCallLeft(): void
 }
+
+/** Outcomes that are worth a call of their own beside a claim. While fewer jobs are held than twice as many, claims carry them. */
+const minBeside = 256
 
 /** Claims for free slots between two claims ahead that found nothing, at most. */
 const longestPause = 256
@@ -59,10 +67,33 @@ export class Exchange {
   #foundNothing = 0
   /** Claims for free slots until the next one ahead. */
   #aheadAfter = 0
+  #claiming = 0
+  #settling = 0
   #stopping = false
 
   constructor(options: ExchangeOptions) {
     this.#options = options
+  }
+
+  /**
+   * Whether outcomes are settled beside claims now: where many jobs are held ahead. Then one claim and one settle are in flight at most. So
+   * jobs start in the order of their claims, and an outcome waits for one call at most before its own.
+   */
+  get settlesBeside(): boolean {
+    const { settlesBeside, prefetch } = this.#options
+    return settlesBeside && !this.#stopping && prefetch.half >= minBeside
+  }
+
+  /** While it settles beside claims, and a call is in flight: whether there is something for the other one. */
+  get hasOther(): boolean {
+    if (this.#claiming > 0) return this.#settling === 0 && this.#isSettleDue
+    return this.#settling > 0 && this.#wantedAhead > 0
+  }
+
+  /** Outcomes wait for a claim in flight, unless they are many, or nothing goes on without them. */
+  get #isSettleDue(): boolean {
+    const { outcomes, prefetch, slots } = this.#options
+    return outcomes.waiting >= minBeside || (outcomes.waiting > 0 && (prefetch.size === 0 || slots.areHeld))
   }
 
   /** From now on nothing is claimed. Outcomes are still sent, and an offer is taken back with the next of them. */
@@ -79,9 +110,10 @@ export class Exchange {
     if (!canClaim) this.mayFindJobs = true
     // A claim keeps to the limits as they were at most 5 s ago. Nothing is read while no claim is to be sent.
     if (limits && canClaim && this.#willClaim && !limits.isFresh) await limits.refresh()
-    const batch = outcomes.take()
-    const free = canClaim ? this.#free : 0
-    const ahead = canClaim ? this.#wantedAhead : 0
+    const isOther = this.#claiming + this.#settling > 0 && this.settlesBeside
+    const free = canClaim && !isOther ? this.#free : 0
+    const ahead = canClaim && !(isOther && this.#claiming > 0) ? this.#wantedAhead : 0
+    const batch = this.#takesOutcomes(ahead) ? outcomes.take() : []
     try {
       if (this.#stopping && this.#options.offers.mayStand) await this.#takeOfferBack(batch)
       else if (ahead > 0) await this.#claimAhead(ahead, batch)
@@ -106,9 +138,20 @@ export class Exchange {
    * a job that must have one may be the next.
    */
   get #wantedAhead(): number {
-    const { prefetch } = this.#options
+    const { prefetch, outcomes } = this.#options
     if (this.#stopping || !this.#mayFindAhead || !prefetch.isActive) return 0
-    return this.#free + prefetch.wanted
+    const wanted = this.#free + prefetch.wanted
+    if (!this.settlesBeside) return Math.min(wanted, engineDefaults.batch)
+    // Not for free slots alone. And outcomes would gather without a bound if the storage were slow to settle only.
+    if (this.#settling > 0 && (prefetch.wanted === 0 || outcomes.waiting >= engineDefaults.batch)) return 0
+    // While one half starts, a claim brings the other one.
+    return Math.min(wanted, prefetch.half)
+  }
+
+  /** Whether the next call takes the outcomes along. @param ahead jobs that it claims ahead */
+  #takesOutcomes(ahead: number): boolean {
+    if (!this.settlesBeside) return true
+    return this.#settling === 0 && (ahead === 0 || this.#options.outcomes.waiting < minBeside)
   }
 
   get #willClaim(): boolean {
@@ -126,9 +169,11 @@ export class Exchange {
     const request = this.#request(free, batch, this.#nextTypes())
     const offer = this.#options.offers.make(request, free, sentAt)
     let claim: Claim
+    this.#claiming++
     try {
       claim = await storage.claim(offer ? { ...request, offer } : request)
     } finally {
+      this.#claiming--
       slots.unreserve(free)
     }
     outcomes.report(batch, claim.settled)
@@ -141,7 +186,7 @@ export class Exchange {
   }
 
   async #claimAhead(count: number, batch: ReturnType<Outcomes['take']>): Promise<void> {
-    const { storage, clock, prefetch, outcomes, onClaimAhead } = this.#options
+    const { storage, clock, prefetch, outcomes, onClaimAhead, onCallLeft } = this.#options
     // Limits are decided when a job starts, and a lease ahead must be shorter than that of a job in progress.
     const types = this.#nextTypes().filter(({ leaseMs, limits }) => leaseMs > aheadLeaseMs && !limits)
     if (types.length === 0) {
@@ -154,10 +199,13 @@ export class Exchange {
     const aheadRequest = { ...request, worker: aheadWorker(worker), types: short }
     const offer = this.#options.offers.make(aheadRequest, this.#free, sentAt)
     prefetch.ask(count)
+    this.#claiming++
+    if (this.settlesBeside) onCallLeft()
     let claim: Claim
     try {
       claim = await storage.claim(offer ? { ...aheadRequest, offer } : aheadRequest)
     } finally {
+      this.#claiming--
       prefetch.answered(count)
     }
     outcomes.report(batch, claim.settled)
@@ -181,8 +229,14 @@ export class Exchange {
   }
 
   async #settle(batch: ReturnType<Outcomes['take']>): Promise<void> {
-    const { storage, outcomes } = this.#options
-    outcomes.report(batch, await storage.settle(batch.map(({ outcome }) => outcome)))
+    const { storage, outcomes, onCallLeft } = this.#options
+    this.#settling++
+    if (this.settlesBeside) onCallLeft()
+    try {
+      outcomes.report(batch, await storage.settle(batch.map(({ outcome }) => outcome)))
+    } finally {
+      this.#settling--
+    }
     this.nextDue = undefined
   }
 

@@ -90,6 +90,11 @@ export class Prefetch {
     return this.#asked > 0
   }
 
+  /** Half of the number to hold. */
+  get half(): number {
+    return Math.ceil(this.#target / 2)
+  }
+
   /** How many jobs the next claim should bring. 0 while half of them are here or on their way: claims should be large. */
   get wanted(): number {
     const missing = this.#target - this.taken

@@ -6,7 +6,8 @@
 //
 // One round is in flight at a time, except for outcomes that the storage refuses (outcomes.ts). Outcomes gather meanwhile, and
 // the next claim sends them along: the slower the storage, the larger the batches. A storage on a server asks for several
-// claims in flight (settings.claimsInFlight). Then a worker with many slots runs as many rounds, each for its share of them.
+// claims in flight (settings.claimsInFlight). Then a worker with many slots runs as many rounds, each for its share of them. While it holds
+// many jobs ahead, it may run a claim and a settle at once instead (settings.settlesBeside).
 
 import type { Clock } from '../../clock.ts'
 import { engineDefaults } from '../defaults.ts'
@@ -140,9 +141,10 @@ export class Rounds {
    * come while the worker begins to listen, and if that fails, the worker is dropped and never stopped.
    */
   get #canStart(): boolean {
-    const { slots, prefetch, outcomes } = this.#options
+    const { slots, prefetch, outcomes, exchange } = this.#options
     if (!this.#isStarted || (this.#hasEnded && outcomes.waiting === 0)) return false
     if (this.#inFlight === 0) return true
+    if (exchange.settlesBeside) return this.#inFlight === 1 && outcomes.size === outcomes.waiting && exchange.hasOther
     const areClaims = this.#inFlight < slots.maxClaims && (slots.hasClaimsInFlight || prefetch.hasClaimInFlight)
     return areClaims && !this.#stopping && outcomes.size === outcomes.waiting
   }

@@ -46,6 +46,11 @@ export class Slots {
     return this.#reserved > 0
   }
 
+  /** Slots are held after attempts. */
+  get areHeld(): boolean {
+    return this.#held > 0
+  }
+
   /** No attempt runs, and no slot is held after one. */
   get areIdle(): boolean {
     return this.#options.running.size === 0 && this.#held === 0

@@ -160,9 +160,11 @@ export class Worker {
       prefetch,
       outcomes,
       running,
+      settlesBeside: storage.settings.settlesBeside === true,
       onClaim: (claim, sentAt) => this.#attempts.receive(claim, sentAt),
       onClaimAhead: (claim, sentAt) => this.#attempts.receiveAhead(claim, sentAt),
       onSlotsLeft: scheduleClaim,
+      onCallLeft: schedule,
     })
     this.#presence = new Presence({
       kv: storage.kv,

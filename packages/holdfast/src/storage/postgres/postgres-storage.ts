@@ -112,6 +112,7 @@ export class PostgresStorage implements Contract.Storage<JoinableTransaction> {
       callTimeoutMs,
       createdIndexed: true,
       claimsInFlight: 2,
+      settlesBeside: true,
       prefetchBelow: Infinity,
       openTransactions: Math.max(1, poolSize - 2),
     }

@@ -23,7 +23,10 @@ type Given = Partial<Omit<WorkerOptions, 'types' | 'storage' | 'tell' | 'clock'>
 
 export const completed: AttemptEnd = { ending: { kind: 'completed' } }
 
-export function workBench(t: TestContext, { callTimeoutMs = 5_000, claimsInFlight = 1, handsOver = false } = {}) {
+export function workBench(
+  t: TestContext,
+  { callTimeoutMs = 5_000, claimsInFlight = 1, handsOver = false, settlesBeside = false } = {},
+) {
   const base: FakeClock = fakeClock()
   let blockedMs = 0
   const clock: FakeClock = {
@@ -55,7 +58,7 @@ export function workBench(t: TestContext, { callTimeoutMs = 5_000, claimsInFligh
       const worker = new Worker({
         storage: {
           ...guardStorage(line.storage, clock, publishEvent),
-          settings: { callTimeoutMs, claimsInFlight },
+          settings: { callTimeoutMs, claimsInFlight, settlesBeside },
           features: { ...memory.features, handsOver },
         },
         clock,

@@ -8,7 +8,7 @@
 // these tables made adds slower (6.6 to 6.8 µs instead of 6.2). A table with nothing but id, payload, state and lease takes 13.0.
 //
 // Also rejected, drains of the Queue, the server's time: free space on the pages of jobs (fillfactor 45, 50, 70: no difference beyond the noise, and adds
-// slower); fewer columns in the answer (none); no indexes of rare states (none); ends and claims as two statements at once (no faster on 2 cores).
+// slower); fewer columns in the answer (none); no indexes of rare states (none).
 
 import { aheadMark } from '../../rules/job/ahead.ts'
 import { stateCodes } from '../../rules/job/codes.ts'
