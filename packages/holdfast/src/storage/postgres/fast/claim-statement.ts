@@ -16,7 +16,7 @@ import type { Statement } from '../connection/database.ts'
 import { hasTurn } from '../sql/flow-statements.ts'
 import { kindCodes, readyCodes } from '../sql/job-columns.ts'
 import { priorities, prioritiesFrom } from '../sql/scan.ts'
-import { bytesAt, columns, fewRows, opaqueParam, param, type Sql, unnestParam } from '../sql/statement.ts'
+import { bytesAt, columns, fewRows, listParam, opaqueParam, param, type Sql, unnestParam } from '../sql/statement.ts'
 import { isWatchedOrRuled } from '../sql/watch-statements.ts'
 import { failedAttempts, failureParams } from './failed-attempts.ts'
 import { offeredSlots } from './hand-over.ts'
@@ -124,6 +124,10 @@ const isHeldBack = `(j.kind <> ${kindCodes.alone} AND (
                (j.kind = ${kindCodes.linked} AND (j.grp IS NOT NULL OR j.more LIKE '%"blockers":%')) OR (${isOverdue})))
                OR (${mayNeedSlot})`
 
+/** A list with one value for all outcomes has no more than that. */
+const orFirst = (name: string, number: number, type: string): string =>
+  `coalesce(g.${name}, (${listParam(number, type)})[1]) AS ${name}`
+
 /**
  * `due` are locked jobs that could be claimed, `chosen` those that will be: of one type, all. `plain` decides whether anything is written: no due job
  * needs a rule, no lease is lost, no group has its turn, and no type whose jobs change is ruled or watched. `erased`, `ended` and `retried` settle outcomes; `unheld` counts those that did not
@@ -145,7 +149,9 @@ function claimStatement(sql: Sql, variant: Variant): Statement {
     `fast_claim_${numberOf(variant)}`,
     `WITH clock AS MATERIALIZED (SELECT ${now} AS now),
      given AS MATERIALIZED (
-       SELECT * FROM unnest(${unnestParam(1, 'integer[]')}, ${unnestParam(2, 'text[]')}, ${unnestParam(3, 'text[]')},
+       SELECT ${orFirst('tid', 1, 'integer[]')}, id, ${orFirst('worker', 3, 'text[]')}, ${orFirst('attempt', 4, 'integer[]')},
+         ${orFirst('keep_ms', 5, 'double precision[]')}, start, size
+       FROM unnest(${unnestParam(1, 'integer[]')}, ${unnestParam(2, 'text[]')}, ${unnestParam(3, 'text[]')},
          ${unnestParam(4, 'integer[]')}, ${unnestParam(5, 'double precision[]')}, ${unnestParam(6, 'integer[]')}, ${unnestParam(7, 'integer[]')})
          AS g (tid, id, worker, attempt, keep_ms, start, size) ${fewRows}),
      wanted AS MATERIALIZED (

@@ -51,11 +51,18 @@ const fenceCells = (types: TypeRegistry, outcomes: readonly LeaseRef[]): string[
   arrayOf(outcomes.map(({ attempt }) => attempt)),
 ]
 
+/** Of what all completions have in common, which is nearly always so, the list has one value. */
 export const completionCells = (types: TypeRegistry, outcomes: readonly Completion[]): string[] => [
-  ...fenceCells(types, outcomes),
-  arrayOf(outcomes.map(({ keepMs }) => keepMs)),
+  commonOr(outcomes.map(({ type }) => types.tidOf(type) ?? 0)),
+  arrayOf(outcomes.map(({ id }) => encodeText(id))),
+  commonOr(outcomes.map(({ worker }) => encodeText(worker))),
+  commonOr(outcomes.map(({ attempt }) => attempt)),
+  commonOr(outcomes.map(({ keepMs }) => keepMs)),
   ...joinedBytes(outcomes.map(({ result }) => result)),
 ]
+
+const commonOr = (values: readonly (string | number)[]): string =>
+  arrayOf(values.length > 1 && values.every((value) => value === values[0]) ? values.slice(0, 1) : values)
 
 export const failureCells = (types: TypeRegistry, outcomes: readonly Failure[]): string[] => [
   ...fenceCells(types, outcomes),
