@@ -21,6 +21,22 @@ function settleWorkerless(storage: Storage, job: JobRef, kind: 'completed' | 'fa
 
 export const regressionCases: readonly Case[] = [
   {
+    name: 'the deadline of a job that was cancelled and revived is no work for a sweep, and keeps it from no other',
+    proves: ['S10'],
+    run: async ({ storage, added, advance, unit }) => {
+      const revived = await added({ expiresInMs: unit })
+      await storage.cancel([refOf(revived)])
+      await storage.revive([refOf(revived)])
+      const late = await added({ expiresInMs: 2 * unit })
+      await advance(2 * unit)
+      const { ended, more } = await storage.sweep({ limit: 1 })
+      const rest = await storage.sweep({ limit: 1 })
+      assert.deepEqual(idsOf([...ended, ...rest.ended]), [late.id])
+      assert.equal(more && rest.more, false)
+      assert.deepEqual(await statesOf(storage, revived, late), ['queued', 'cancelled'])
+    },
+  },
+  {
     name: 'every job of a shared key shows the key, not only the first',
     proves: ['S11'],
     run: async ({ storage, job, unit }) => {

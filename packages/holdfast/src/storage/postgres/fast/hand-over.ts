@@ -7,21 +7,21 @@
 // No call waits for the row of an offer: the transaction that has it locked may wait for another one, which inserts the same id. An add then
 // takes another offer, or none. A claim leaves its offer as it is.
 
-import { retentionCode } from '../../retention.ts'
 import { aheadMark } from '../../rules/job/ahead.ts'
 import { stateCodes } from '../../rules/job/codes.ts'
 import { handedLeaseMs, offerMs } from '../../rules/job/handed.ts'
 import type { AddVerdict, NewJob } from '../../storage.ts'
 import type { Row, Statement, Value } from '../connection/database.ts'
-import { type HandedCells, handedJob } from '../connection/handed-job.ts'
+import { handedJob } from '../connection/handed-job.ts'
 import type { TypeRegistry } from '../rules/type-registry.ts'
 import { hasTurn } from '../sql/flow-statements.ts'
 import { jobCell, kindCodes, readyCodes } from '../sql/job-columns.ts'
 import { priorities } from '../sql/scan.ts'
 import { columns, opaqueParam, param, type Sql } from '../sql/statement.ts'
-import { decodeOptionalText, encodeText } from '../sql/text.ts'
+import { decodeOptionalText } from '../sql/text.ts'
 import { isOneWatched } from '../sql/watch-statements.ts'
-import { existingVerdicts, isFastAdd, moreOf } from './add.ts'
+import { existingVerdicts } from './add.ts'
+import { cellsOfOne, isPlainJob } from './add-one.ts'
 import type { AfterCommit } from './after-commit.ts'
 
 /** Bytes of a payload, at most: every process that listens is sent the hint. */
@@ -126,14 +126,8 @@ export function handingAddStatement({ at, now, statement, nextValue }: Sql): Sta
 }
 
 /** Whether the job may be handed over: one that is due at once, and that any slot may run. */
-export const mayBeHanded = ([job, ...others]: readonly NewJob[]): boolean =>
-  others.length === 0 &&
-  isFastAdd([job!]) &&
-  !job!.priority &&
-  job!.runAt === undefined &&
-  !(job!.delayMs! > 0) &&
-  (job!.weight ?? 1) === 1 &&
-  (job!.payload?.byteLength ?? 0) <= mostBytes
+export const mayBeHanded = (jobs: readonly NewJob[]): boolean =>
+  isPlainJob(jobs) && (jobs[0]!.weight ?? 1) === 1 && (jobs[0]!.payload?.byteLength ?? 0) <= mostBytes
 
 interface HandingAddOptions {
   readonly types: TypeRegistry
@@ -150,7 +144,7 @@ export async function handingAdd(
   afterCommit: AfterCommit,
 ): Promise<AddVerdict[] | undefined> {
   const { type, id, token } = job
-  const cells = handedCells(job)
+  const cells = cellsOfOne(job)
   const wake = { kind: 'wake', type } as const
   const [hint, handedHint] = [afterCommit.hint([wake]), afterCommit.handedHint(type, cells)]
   const rows = await query([types.tidOf(type)!, ...cells, afterCommit.channel, hint, handedHint])
@@ -167,16 +161,4 @@ export async function handingAdd(
     afterCommit.event(type, label === null ? event : { ...event, label: decodeOptionalText(label!)! })
   }
   return [{ verdict: 'added', job: { type, id, token, state: 'queued', createdAt: now } }]
-}
-
-function handedCells(job: NewJob): HandedCells {
-  const code = retentionCode(job.retention)
-  return [
-    encodeText(job.id),
-    encodeText(job.token),
-    job.maxAttempts === undefined ? null : String(job.maxAttempts),
-    String(code ?? NaN),
-    moreOf(job, code === undefined),
-    job.payload === undefined ? null : Buffer.from(job.payload).toString('hex'),
-  ]
 }

@@ -7,10 +7,11 @@ import { columns, fewRows, param, type Sql } from './statement.ts'
 const bySeq = (at: string, table: string): string =>
   `DELETE FROM ${at}${table} AS r USING (SELECT * FROM unnest(${param(1, 'bigint[]')}) ${fewRows}) AS w (seq) WHERE r.seq = w.seq`
 
-/** A deadline `d` that its job has reached without having started. */
+/** A deadline `d` that its job has reached without having started. One that was cancelled and revived since has none. */
 const isLate = (at: string, lock: string): string =>
   `SELECT * FROM ${at}jobs AS j
-   WHERE j.tid = d.tid AND j.id = d.id AND j.seq = d.seq AND j.attempt = 0 AND j.state < ${stateCodes.completed} LIMIT 1 ${lock}`
+   WHERE j.tid = d.tid AND j.id = d.id AND j.seq = d.seq AND j.attempt = 0 AND j.state < ${stateCodes.completed}
+     AND j.more LIKE '%"deadlineAt":%' LIMIT 1 ${lock}`
 
 export const indexStatements = ({ at, statement }: Sql) => ({
   addDeadlines: statement(

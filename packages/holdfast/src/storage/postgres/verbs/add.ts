@@ -2,8 +2,9 @@
 
 import { add as addByRules } from '../../rules/add.ts'
 import type { AddVerdict, NewJob } from '../../storage.ts'
-import type { Row, Value } from '../connection/database.ts'
+import type { Row, Statement, Value } from '../connection/database.ts'
 import { transactionEnded } from '../connection/transaction-ended.ts'
+import { addOne, isPlainJob } from '../fast/add-one.ts'
 import { AfterCommit } from '../fast/after-commit.ts'
 import { fastAdd, isFastAdd, retryAfterDuplicate } from '../fast/add.ts'
 import { handingAdd, mayBeHanded } from '../fast/hand-over.ts'
@@ -28,17 +29,30 @@ export async function add(
   )
 }
 
-function addAlone(open: OpenStorage, jobs: readonly NewJob[]): Promise<AddVerdict[] | undefined> {
-  const { database, statements, types, offeredTypes } = open
-  const isHanding = offeredTypes.has(jobs[0]!.type) && mayBeHanded(jobs)
-  const statement = isHanding ? statements.handingAdd : statements.fastAdd
-  const query = (values: Value[]): Promise<Row[] | undefined> =>
-    retryAfterDuplicate(() => database.query(statement, values))
-  return runFast(open, (afterCommit) =>
-    isHanding
-      ? handingAdd({ types, query, onNotOffered: (type) => offeredTypes.delete(type) }, jobs[0]!, afterCommit)
-      : fastAdd({ types, query, onOffered: (type) => offeredTypes.add(type) }, jobs, afterCommit),
-  )
+async function addAlone(open: OpenStorage, jobs: readonly NewJob[]): Promise<AddVerdict[] | undefined> {
+  const { database, statements, types, offeredTypes, repeatedTypes } = open
+  const [first] = jobs as [NewJob, ...NewJob[]]
+  const queryBy =
+    (statement: Statement) =>
+    (values: Value[]): Promise<Row[] | undefined> =>
+      retryAfterDuplicate(() => database.query(statement, values))
+  const onOffered = (type: string): void => void offeredTypes.add(type)
+  if (offeredTypes.has(first.type) && mayBeHanded(jobs)) {
+    const onNotOffered = (type: string): void => void offeredTypes.delete(type)
+    const query = queryBy(statements.handingAdd)
+    return runFast(open, (afterCommit) => handingAdd({ types, query, onNotOffered }, first, afterCommit))
+  }
+  const isOne = isPlainJob(jobs)
+  if (isOne && !repeatedTypes.has(first.type)) {
+    const query = queryBy(statements.addOne)
+    const added = await runFast(open, (afterCommit) => addOne({ types, query, onOffered }, first, afterCommit))
+    if (added) return added
+  }
+  const query = queryBy(statements.fastAdd)
+  const verdicts = await runFast(open, (afterCommit) => fastAdd({ types, query, onOffered }, jobs, afterCommit))
+  if (isOne && verdicts?.[0]!.verdict === 'added') repeatedTypes.delete(first.type)
+  else if (isOne) repeatedTypes.add(first.type)
+  return verdicts
 }
 
 /** Without a savepoint: the statement fails only if the server does. */

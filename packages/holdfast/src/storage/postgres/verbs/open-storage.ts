@@ -4,6 +4,7 @@ import type { Listeners } from '../../rules/signals.ts'
 import { type Database, openDatabase, type Statement } from '../connection/database.ts'
 import { isSerializationFailure } from '../connection/errors.ts'
 import { fastAddStatement } from '../fast/add.ts'
+import { addOneStatement } from '../fast/add-one.ts'
 import { AfterCommit } from '../fast/after-commit.ts'
 import { fastCancelStatement } from '../fast/cancel.ts'
 import { claimStatements } from '../fast/claim-statement.ts'
@@ -30,6 +31,7 @@ type VerbStatements = ReturnType<typeof makeVerbStatements>
 
 export const makeVerbStatements = (sql: Sql) => ({
   ...makeStatements(sql),
+  addOne: addOneStatement(sql),
   fastAdd: fastAddStatement(sql, 'alone'),
   joinedAdd: fastAddStatement(sql, 'joined'),
   checkedAdd: fastAddStatement(sql, 'checked'),
@@ -75,6 +77,8 @@ export interface OpenStorage extends StorageParts {
   readonly offering: Set<string>
   /** Types of which some worker offered slots when a call looked last. */
   readonly offeredTypes: Set<string>
+  /** Types of which the last single add wrote nothing by its short statement: the next one reads what exists in the same statement. */
+  readonly repeatedTypes: Set<string>
   /** Heartbeats will need the reserved connection. */
   hasClaimed: boolean
 }
@@ -101,6 +105,7 @@ export async function openStorage(options: ResolvedPostgresOptions, parts: Stora
     groupTypes: new Set(),
     offering: new Set(),
     offeredTypes: new Set(),
+    repeatedTypes: new Set(),
     hasClaimed: false,
   }
 }
