@@ -190,8 +190,11 @@ export function onDriverTests(driver: ProcessDriver): void {
       for (const orderingKey of ['a', 'b']) await queue.enqueueMany(many, { orderingKey })
       await queue.enqueueMany(many, { deduplicationKey: 'k' })
       const before = faults.count()
+      const addsBefore = faults.count('add')
       for (let number = 0; number < 50; number++) await queue.enqueue(number)
-      const enqueue = faults.count() - before
+      const enqueue = faults.count('add') - addsBefore
+      // What comes by the clock comes in between on a busy machine.
+      assert.ok(faults.count() - before <= enqueue + 5)
       let handled = 0
       const stop = new AbortController()
       const listened = faults.count()
