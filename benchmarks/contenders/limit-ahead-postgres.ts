@@ -1,4 +1,4 @@
 import { limitOnPostgres } from '../sessions/limit-postgres.ts'
 import { claimsAhead } from '../sessions/limit.ts'
 
-export const contender = limitOnPostgres(claimsAhead(300))
+export const contender = limitOnPostgres(claimsAhead(500))

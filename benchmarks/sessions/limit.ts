@@ -41,7 +41,7 @@ export const bySlots: Ahead = {
 
 /**
  * A turn takes as many jobs as Holdfast does by default, which claims ahead while handlers are short (docs/prefetch.md).
- * @param size counted in the case drain: about 500 on Redis, 300 on Postgres, 60 to 110 on SQLite
+ * @param size counted in the case drain: about 500 on Redis and Postgres, 60 to 110 on SQLite
  * @param below from this concurrency on, Holdfast takes those of its slots
  */
 export function claimsAhead(size: number, below = Infinity): Ahead {
