@@ -14,8 +14,8 @@ const none: readonly never[] = []
 export class ById<T extends Item> {
   /** An item that came when there was no other. Others, also of its id, are in the map. */
   #only: T | undefined
-  /** Nearly every hash has one item. A list is never changed, but replaced. */
-  readonly #others = new Map<number, T | readonly T[]>()
+  /** Nearly every hash has one item. */
+  readonly #others = new Map<number, T | Several<T>>()
   readonly #hashOf: (id: string) => number
 
   constructor(hash: (id: string) => number = hashOf) {
@@ -28,7 +28,9 @@ export class ById<T extends Item> {
 
   /** The ids of all items: one may come twice. */
   ids(): Iterable<string> {
-    return [...this].map(({ id }) => id)
+    const ids: string[] = []
+    for (const { id } of this) ids.push(id)
+    return ids
   }
 
   of(id: string): readonly T[] {
@@ -49,7 +51,7 @@ export class ById<T extends Item> {
     }
     const hash = this.#hashOf(item.id)
     const others = this.#others.get(hash)
-    this.#others.set(hash, others === undefined ? item : [...listOf(others), item])
+    this.#others.set(hash, others === undefined ? item : new Several([...listOf(others), item]))
   }
 
   delete(item: T): void {
@@ -62,7 +64,7 @@ export class ById<T extends Item> {
     if (others === undefined) return
     const kept = listOf(others).filter((other) => other !== item)
     if (kept.length === 0) this.#others.delete(hash)
-    else this.#others.set(hash, kept)
+    else this.#others.set(hash, new Several(kept))
   }
 
   #othersOf(id: string): readonly T[] {
@@ -72,5 +74,15 @@ export class ById<T extends Item> {
   }
 }
 
-const listOf = <T extends Item>(items: T | readonly T[]): readonly T[] =>
-  Array.isArray(items) ? (items as readonly T[]) : [items as T]
+/** Items whose ids have the same hash. */
+class Several<T> {
+  readonly all: readonly T[]
+
+  constructor(all: readonly T[]) {
+    this.all = all
+  }
+}
+
+function listOf<T>(items: T | Several<T>): readonly T[] {
+  return items instanceof Several ? items.all : [items]
+}

@@ -10,7 +10,7 @@ import { TimeoutError } from '../errors.ts'
 import { isTerminal } from '../storage/rules/job/states.ts'
 import type { Bytes, Unlisten } from '../storage/storage.ts'
 import { ById } from './by-id.ts'
-import type { Completed, Wait, WaitEnd, WaitStart } from './wait.ts'
+import { type Completed, Wait, type WaitEnd, type WaitStart } from './wait.ts'
 
 export type { WaitEnd, WaitStart } from './wait.ts'
 
@@ -54,19 +54,7 @@ export class Waits {
     if (signal?.aborted) return Promise.reject<WaitEnd>(signal.reason as Error)
     const { promise, resolve, reject } = Promise.withResolvers<WaitEnd>()
     const { clock } = this.#options
-    const wait: Wait = {
-      id,
-      token: undefined,
-      hinted: false,
-      hint: undefined,
-      timeoutMs,
-      deadline: clock.monotonic() + timeoutMs,
-      isTimedOut: timeoutMs === 0,
-      isOver: false,
-      offAbort: undefined,
-      resolve,
-      reject,
-    }
+    const wait = new Wait(id, timeoutMs, clock.monotonic() + timeoutMs, resolve, reject)
     this.#waits.add(wait)
     if (this.#begun.push(wait) === 1) clock.soon(this.#arm)
     if (signal) this.#watch(wait, signal)
