@@ -53,14 +53,13 @@ export class Waits {
   wait(id: string, start: () => Promise<WaitStart>, timeoutMs: number, signal?: AbortSignal): Promise<WaitEnd> {
     if (signal?.aborted) return Promise.reject<WaitEnd>(signal.reason as Error)
     const { promise, resolve, reject } = Promise.withResolvers<WaitEnd>()
-    const { clock } = this.#options
     const wait: Wait = {
       id,
       token: undefined,
       hinted: false,
       hint: undefined,
       timeoutMs,
-      deadline: clock.monotonic() + timeoutMs,
+      deadline: this.#options.clock.monotonic() + timeoutMs,
       isTimedOut: timeoutMs === 0,
       isOver: false,
       offAbort: undefined,
@@ -68,7 +67,7 @@ export class Waits {
       reject,
     }
     this.#waits.add(wait)
-    if (this.#begun.push(wait) === 1) clock.soon(this.#arm)
+    if (this.#begun.push(wait) === 1) this.#options.clock.soon(this.#arm)
     if (signal) this.#watch(wait, signal)
     // Nearly always both were done by an earlier wait: then no tick is spent on them.
     if (this.#options.connection.isOpen && this.#isListening) this.#start(wait, start)
@@ -117,10 +116,9 @@ export class Waits {
 
   #fireAt(at: number): void {
     if (at >= this.#firesAt) return
-    const { clock } = this.#options
     this.#timer?.cancel()
     this.#firesAt = at
-    this.#timer = clock.after(at - clock.monotonic(), this.#fire)
+    this.#timer = this.#options.clock.after(at - this.#options.clock.monotonic(), this.#fire)
   }
 
   readonly #fire = (): void => {
@@ -169,8 +167,9 @@ export class Waits {
     this.#listening = undefined
     this.#isListening = false
     try {
-      const unlisten = await listening
-      await unlisten?.()
+      await (
+        await listening
+      )?.()
     } catch (problem) {
       this.#options.publishEvent({ name: 'error', error: problem as Error })
     }
@@ -200,13 +199,12 @@ export class Waits {
 
   #started(wait: Wait, started: WaitStart): void {
     if (started === 'gone' || !('job' in started)) return this.#resolve(wait, started)
-    const { job } = started
-    if (job.id !== wait.id) this.#follow(wait, job.id)
-    wait.token = job.token
+    if (started.job.id !== wait.id) this.#follow(wait, started.job.id)
+    wait.token = started.job.token
     if (wait.timeoutMs === 0) {
       const timedOut = (): void => this.#reject(wait, new TimeoutError(wait.id, 0))
       this.#read([wait]).then(timedOut, (error: unknown) => this.#reject(wait, error))
-    } else if (wait.hinted || isTerminal(job.state)) {
+    } else if (wait.hinted || isTerminal(started.job.state)) {
       this.#applyHint(wait, wait.hint)
     }
   }
@@ -255,8 +253,7 @@ export class Waits {
   /** Resolves the wait if the hint is of its job. A hint of another job with this id only causes a read. */
   #applyHint(wait: Wait, hint: Completed | undefined): void {
     if (hint?.token !== wait.token) return this.#readSoon(wait)
-    const { id, token, result } = hint!
-    this.#resolve(wait, { standing: { type: this.#options.type, id, token, state: 'completed', result } })
+    this.#resolve(wait, { standing: { type: this.#options.type, ...hint!, state: 'completed' } })
   }
 
   /** Reads the record at the end of this tick, together with those of other waits. */
