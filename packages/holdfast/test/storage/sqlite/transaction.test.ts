@@ -6,6 +6,7 @@ import { Queue, StorageError } from 'holdfast'
 import { SqliteStorage, type SqliteTransaction } from 'holdfast/sqlite'
 import { defaultType } from '../../../src/storage/stored-type.ts'
 import { bench, completed, newJob, types } from './bench.ts'
+import { checkTables } from './check-tables.ts'
 
 async function withOrders(
   t: TestContext,
@@ -180,6 +181,43 @@ test('a failed call inside writes nothing, even if the function goes on', async 
     'queued',
   ])
   assert.equal((await storage.count({})).types[0]!.states.queued, 2)
+})
+
+test('calls that a savepoint of the user undoes: their jobs keep their leases, and no number is taken twice', async (t) => {
+  const { open, look } = bench(t)
+  const storage = await open()
+  const undone = (work: (tx: SqliteTransaction) => Promise<unknown>, more?: typeof work): Promise<void> =>
+    storage.transaction(async (tx) => {
+      tx.database.exec('SAVEPOINT mine')
+      await work(tx)
+      tx.database.exec('ROLLBACK TO mine; RELEASE mine')
+      await more?.(tx)
+    })
+  await undone((tx) => storage.add([newJob('never')], tx))
+  await storage.add(['a', 'b', 'c', 'd'].map((id) => newJob(id)))
+  // Another storage takes its numbers from the file.
+  const other = await open()
+  await other.add(Array.from({ length: 16 }, (_, index) => newJob(`other ${index}`)))
+  checkTables(look())
+  const { jobs } = await storage.claim({ worker: 'w/1', slots: 3, types })
+  const [first, second, third] = jobs.map(completed)
+  await undone((tx) => storage.settle([first!], tx))
+  const claimed = await storage.claim({ worker: 'w/2', slots: 1, types })
+  assert.deepEqual(
+    claimed.jobs.map(({ id }) => id),
+    ['d'],
+  )
+  await undone(
+    (tx) => storage.settle([first!], tx),
+    (tx) => storage.settle([second!], tx),
+  )
+  checkTables(look())
+  const verdicts = await storage.settle([first!, second!, third!])
+  assert.deepEqual(
+    verdicts.map(({ verdict }) => verdict),
+    ['settled', 'settled', 'settled'],
+  )
+  checkTables(look())
 })
 
 test('a transaction that was rolled back under its function refuses further calls', async (t) => {

@@ -2,6 +2,7 @@
 // commit): one sync of the disk serves them all. If one of them fails, the others run again without it.
 // Calls of low urgency wait a little for a commit of others. Calls run in the order in which they were made.
 // Invariant: a call that was rejected because its time is over never runs afterwards.
+// Longer than others: whether a call runs again, or what its error says, depends on where its transaction failed.
 
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Clock, Timer } from '../../../clock.ts'
@@ -10,6 +11,7 @@ import type { Signal } from '../../storage.ts'
 import { SqliteMove } from '../rules/move.ts'
 import type { WorkingSet } from '../rules/working-set.ts'
 import { isFull, notApplied, whenFree } from './errors.ts'
+import { RollbackCheck } from './rollback-check.ts'
 import { SqliteTransaction } from './transaction.ts'
 
 export interface WriterOptions {
@@ -57,6 +59,8 @@ export class Writer {
   #isHeld = false
   /** Fires when the first waiting call runs out of time. */
   #timer: Timer | undefined
+  /** Made by the first transaction of the user. */
+  #rollbackCheck: RollbackCheck | undefined
   readonly #beginning: StatementSync
   readonly #committing: StatementSync
 
@@ -191,6 +195,7 @@ export class Writer {
   async #transaction<T>(waiter: Waiter, run: (tx: SqliteTransaction) => Promise<T>): Promise<T> {
     const { db, set } = this.#options
     const moves: SqliteMove[] = []
+    this.#rollbackCheck ??= new RollbackCheck(db)
     const [begun] = await this.#begin([waiter])
     // Its time was over, and it is rejected already.
     if (!begun) return undefined as T
@@ -199,8 +204,10 @@ export class Writer {
     try {
       this.#isHeld = true
       this.#armTimer()
+      this.#rollbackCheck.begin()
       answer = await run(tx)
       SqliteTransaction.end(tx)
+      if (this.#rollbackCheck.isUndone()) set.forget()
       set.end()
       this.#committing.run()
     } catch (error) {
@@ -225,11 +232,13 @@ export class Writer {
         maybeApplied: false,
       })
     }
+    if (this.#rollbackCheck!.isUndone()) set.forget()
     db.exec('SAVEPOINT holdfast')
     try {
       const move = new SqliteMove(set, clock.now())
       const answer = work(move)
       set.end()
+      this.#rollbackCheck!.count()
       db.exec('RELEASE holdfast')
       moves.push(move)
       return answer

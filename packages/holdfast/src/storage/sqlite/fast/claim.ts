@@ -1,5 +1,5 @@
 // The fast path of a claim: due jobs that no other rule applies to. Two statements for all of one type: one reads, one writes. Queued jobs of
-// one priority become an open claim, whose rows stay as they are (rules/open-claims.ts); others get the lease in their rows.
+// one priority become an open claim, whose rows stay as they are (rules/open-claims.ts), if few are open; others get the lease in their rows.
 //
 // Invariant: nothing is written unless all of the jobs are plain. A lost lease, a limit, a group, or a due job with a deadline, blockers,
 // a chain or without an attempt left is seen before, and the rules decide.
@@ -193,7 +193,7 @@ function write({ set }: SqliteMove, { type, rows, taken, lease }: Line): OpenCla
   set.types.count(type, 'processing', taken)
   const last = written.at(-1)!
   const priority = last[6]
-  if (written.every((row) => row[6] === priority && row[10] === stateCodes.queued)) {
+  if (!set.claims.isFull && written.every((row) => row[6] === priority && row[10] === stateCodes.queued)) {
     return set.claims.open({ tid: type.tid, priority, last: [last[9], last[14]], lease, seqs: new Set(seqs) })
   }
   runOn({ range, list }, [lease.worker, lease.label ?? null, lease.startedAt, until], seqs)

@@ -34,6 +34,9 @@ type ClaimRow = [
   seqs: string,
 ]
 
+/** Beyond them, a claim has its leases in the rows: to find the claim of a job, all of them are looked through. */
+const mostClaims = 100
+
 export class OpenClaims {
   readonly #statements: Statements
   /** By their numbers, with those that have become empty in this transaction. Undefined: not read. */
@@ -49,6 +52,10 @@ export class OpenClaims {
 
   get isEmpty(): boolean {
     return this.#all().size === 0
+  }
+
+  get isFull(): boolean {
+    return this.#all().size >= mostClaims
   }
 
   *ofType({ tid }: { readonly tid: number }): Generator<OpenClaim> {
